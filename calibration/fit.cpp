@@ -1,0 +1,215 @@
+#include "calibration/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "calibration/fit_compute.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kCurveFloor = 0.015;  // a fresh process moves a queued collective by 1-2 %
+
+// The constants a prior can set, by their name in the machine file.
+using Setter = std::function<void(Machine&, const Prior&)>;
+
+template <class Q>
+Estimate<Q> estimate(const Prior& prior) {
+  return {Q(prior.value), prior.relative_error, "prior: " + prior.source};
+}
+
+HostCosts& host(Machine& machine, Engine engine) {
+  auto& costs = machine.host[static_cast<std::size_t>(engine)];
+  if (!costs) costs.emplace();
+  return *costs;
+}
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  static const std::map<std::string, Setter, std::less<>> table = [] {
+    std::map<std::string, Setter, std::less<>> t;
+    t["copy_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
+      m.copy_bandwidth = estimate<BytesPerSecond>(p);
+    };
+    t["optimizer_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
+      m.optimizer_bandwidth = estimate<BytesPerSecond>(p);
+    };
+    t["kernel_gap_s"] = [](Machine& m, const Prior& p) { m.kernel_gap = estimate<Seconds>(p); };
+    t["memory_beside_factor"] = [](Machine& m, const Prior& p) {
+      m.memory_beside = estimate<double>(p);
+    };
+    t["hook_overlap"] = [](Machine& m, const Prior& p) { m.hook_overlap = estimate<double>(p); };
+    t["boost_factor"] = [](Machine& m, const Prior& p) { m.boost = estimate<double>(p); };
+    t["sustained_factor"] = [](Machine& m, const Prior& p) { m.sustained = estimate<double>(p); };
+    t["rank_spread"] = [](Machine& m, const Prior& p) { m.rank_spread = p.value; };
+    t["residual"] = [](Machine& m, const Prior& p) { m.residual = p.value; };
+    for (Engine engine : {Engine::native, Engine::torch}) {
+      const std::string prefix = "host." + std::string(name(engine)) + ".";
+      const auto cost = [&](const char* field, Estimate<Seconds> HostCosts::*member) {
+        t[prefix + field] = [engine, member](Machine& m, const Prior& p) {
+          host(m, engine).*member = estimate<Seconds>(p);
+        };
+      };
+      cost("step_per_tensor_s", &HostCosts::step_per_tensor);
+      cost("extra_micro_batch_s", &HostCosts::extra_micro_batch);
+      cost("sync_per_tensor_s", &HostCosts::sync_per_tensor);
+      cost("per_bucket_s", &HostCosts::per_bucket);
+      cost("hook_per_bucket_s", &HostCosts::hook_per_bucket);
+      cost("fsdp_s", &HostCosts::fsdp);
+    }
+    return t;
+  }();
+  return table;
+}
+
+// "links.NAME.beside_compute" is the one constant of a link that its collectives cannot give.
+bool set_link_constant(Machine& machine, const Prior& prior) {
+  constexpr std::string_view kPrefix = "links.";
+  constexpr std::string_view kSuffix = ".beside_compute";
+  if (!prior.constant.starts_with(kPrefix) || !prior.constant.ends_with(kSuffix)) return false;
+  const std::string link = prior.constant.substr(
+      kPrefix.size(), prior.constant.size() - kPrefix.size() - kSuffix.size());
+  for (Link& candidate : machine.links) {
+    if (candidate.name != link) continue;
+    candidate.beside_compute = estimate<double>(prior);
+    return true;
+  }
+  return false;
+}
+
+void apply_priors(const Measurements& measurements, Machine& machine) {
+  for (const Prior& prior : measurements.priors) {
+    const auto setter = setters().find(prior.constant);
+    if (setter != setters().end()) {
+      setter->second(machine, prior);
+    } else if (!set_link_constant(machine, prior)) {
+      std::string accepted;
+      for (const auto& [constant, unused] : setters()) accepted += constant + ", ";
+      throw InputError("measurements " + measurements.name,
+                       "prior '" + prior.constant + "' is no constant of a machine; accepted: " +
+                           accepted + "links.NAME.beside_compute");
+    }
+    machine.notes.push_back("borrowed: " + prior.constant + " from " + prior.source);
+  }
+}
+
+void fit_memory(const Measurements& measurements, Machine& machine) {
+  std::vector<double> copies;
+  for (const CopySample& sample : measurements.copies) {
+    for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
+  }
+  if (!copies.empty()) {
+    const SampleSummary per_byte = summarise(copies, kCurveFloor);
+    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
+                              "from " + std::to_string(copies.size()) + " copies"};
+  }
+  std::vector<double> updates;
+  for (const OptimizerSample& sample : measurements.optimizers) {
+    const double traffic = optimizer_traffic(sample.step.optimizer, sample.step.parameters).value();
+    for (double s : sample.seconds) updates.push_back(s / traffic);
+  }
+  if (!updates.empty()) {
+    const SampleSummary per_byte = summarise(updates, kCurveFloor);
+    machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
+                                   "from " + std::to_string(updates.size()) + " optimizer steps"};
+  }
+  for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
+    if (bandwidth->value.value() > 0) continue;
+    throw InputError(
+        "measurements " + measurements.name,
+        std::string("have neither samples nor a prior for ") +
+            (bandwidth == &machine.copy_bandwidth ? "copy_bandwidth_bytes_per_s"
+                                                  : "optimizer_bandwidth_bytes_per_s"));
+  }
+}
+
+std::string describe(const CollectiveCall& call, const std::string& link) {
+  return link + " " + std::string(name(call.kind)) + " " + std::string(name(call.dtype)) + " x" +
+         std::to_string(call.ranks);
+}
+
+Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOptions& options,
+               FitReport& report) {
+  std::map<double, std::vector<double>> by_size;
+  for (const CollectiveSample* sample : samples) {
+    auto& times = by_size[sample->call.bytes.value()];
+    times.insert(times.end(), sample->seconds.begin(), sample->seconds.end());
+  }
+  std::vector<CurvePoint> points;
+  std::vector<double> spreads;
+  for (const auto& [bytes, times] : by_size) {
+    const SampleSummary time = summarise(times, 0.0);
+    points.push_back({Bytes(bytes), Seconds(time.median), false, ""});
+    if (times.size() > 1) spreads.push_back(time.relative_error);
+  }
+  const CurveFit fit = fit_curve(points, options);
+  const CollectiveCall& call = samples.front()->call;
+  Curve curve(call, fit.lines, fit.points);
+  // The spread at the sizes that matter, not at the small ones that start cold: the median over
+  // sizes.
+  const double spread = spreads.empty() ? 0.0 : summarise(spreads, 0.0).median;
+  curve.relative_error = std::max(kCurveFloor, spread);
+  for (const CurvePoint& p : fit.points) {
+    char what[160];
+    std::snprintf(what, sizeof what, "%s %.0f B", describe(call, samples.front()->link).c_str(),
+                  p.bytes.value());
+    Seconds line = fit.lines.front().at(p.bytes);
+    for (const ProtocolLine& l : fit.lines) line = std::min(line, l.at(p.bytes));
+    report.residuals.push_back({what, p.time.value(), line.value(), p.misfit, p.reason});
+  }
+  return curve;
+}
+
+void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
+               FitReport& report) {
+  for (const LinkDescription& description : measurements.links) {
+    Link link;
+    link.name = description.name;
+    link.title = description.title;
+    link.topology = description.topology;
+    link.channels = description.channels;
+    link.peak = BytesPerSecond(description.peak_bytes_per_s);
+    link.source = description.source;
+    std::map<std::tuple<int, int, int>, std::vector<const CollectiveSample*>> curves;
+    for (const CollectiveSample& sample : measurements.collectives) {
+      if (sample.link != link.name) continue;
+      curves[{static_cast<int>(sample.call.kind), static_cast<int>(sample.call.dtype),
+              sample.call.ranks}]
+          .push_back(&sample);
+    }
+    if (curves.empty()) {
+      throw InputError("measurements " + measurements.name,
+                       "link '" + link.name + "' has no collective sample");
+    }
+    for (const auto& [key, samples] : curves)
+      link.curves.push_back(curve_of(samples, options, report));
+    machine.links.push_back(std::move(link));
+  }
+  for (const CollectiveSample& sample : measurements.collectives) {
+    if (!machine.find_link(sample.link)) {
+      throw InputError(
+          "measurements " + measurements.name,
+          "a collective sample names link '" + sample.link + "', which is not among its links");
+    }
+  }
+}
+
+}  // namespace
+
+Machine fit_machine(const Measurements& measurements, const FitOptions& options,
+                    FitReport& report) {
+  Machine machine;
+  machine.name = measurements.name;
+  machine.device = measurements.device;
+  machine.measurements = measurements.name;
+  machine.notes = measurements.notes;
+  fit_links(measurements, options, machine, report);
+  apply_priors(measurements, machine);
+  fit_memory(measurements, machine);
+  fit_compute(measurements, options, machine, report);
+  return machine;
+}
+
+}  // namespace ddpx

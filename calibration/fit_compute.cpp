@@ -1,0 +1,288 @@
+#include "calibration/fit_compute.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "model/step.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
+constexpr double kStepFloor = 0.01;      // whole steps move by 1 % and more between processes
+constexpr double kBusy =
+    0.90;  // a step is bound by the device from this busy share on (docs/model.md)
+constexpr double kFollowsFlops =
+    0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
+constexpr double kHostLevel =
+    1.25;  // a step this close to the fastest of all is taken to be bound by the host
+
+// A step without host costs: what the device alone would take.
+Step device_step(const Machine& machine, const StepSample& sample, const Network& network) {
+  Job job;
+  job.gpus = 1;
+  job.batch_per_rank = sample.batch;
+  job.dtype = sample.dtype;
+  job.optimizer = sample.optimizer;
+  job.engine = sample.engine;
+  job.strategy.micro_batches = sample.micro_batches;
+  Machine device = machine;
+  device.host = {};
+  device.sustained.reset();
+  return StepModel(device, Link{}, network, job).run();
+}
+
+double compute_seconds(const Step& step) {
+  return (step.term(Term::forward) + step.term(Term::backward)).value();
+}
+
+std::string describe(const StepSample& sample) {
+  return "one-GPU step " + sample.network + " batch " +
+         std::to_string(static_cast<long long>(sample.batch)) +
+         (sample.micro_batches > 1 ? " x" + std::to_string(sample.micro_batches) : "") + " " +
+         std::string(name(sample.dtype)) + (sample.clocks == Clocks::sustained ? " sustained" : "");
+}
+
+struct TimedStep {
+  const StepSample* sample;
+  Network network;
+  SampleSummary time;
+  double flops = 0;
+  double seconds_per_flop = 0;  // of the products, everything else taken out
+  bool device_bound = false;
+};
+
+std::vector<TimedStep> timed_steps(const Measurements& measurements, Clocks clocks) {
+  std::vector<TimedStep> steps;
+  for (const StepSample& sample : measurements.steps) {
+    if (sample.clocks != clocks) continue;
+    Network network = network_from(sample.network);
+    const double flops =
+        network.training_flops_per_sample().value() * sample.batch * sample.micro_batches;
+    steps.push_back({&sample, std::move(network), summarise(sample.seconds, kStepFloor), flops});
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const TimedStep& a, const TimedStep& b) { return a.flops > b.flops; });
+  return steps;
+}
+
+// Products of a network at one rate, as points of the table.
+void add_points(const TimedStep& step, Machine& machine) {
+  for (const Layer& layer : step.network.layers) {
+    for (const LayerProduct& p : layer.products) {
+      for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+        const Product product{pass, step.sample->dtype, p.rows_per_sample * step.sample->batch,
+                              p.in, p.out};
+        const bool known = std::any_of(
+            machine.products.begin(), machine.products.end(), [&](const ProductPoint& q) {
+              return q.product.pass == pass && q.product.dtype == product.dtype &&
+                     q.product.rows == product.rows && q.product.in == product.in &&
+                     q.product.out == product.out;
+            });
+        if (known) continue;
+        const Seconds time(step.seconds_per_flop * product.flops().value());
+        machine.products.push_back(
+            {product,
+             {time, step.time.relative_error, "rate of a whole one-GPU step"},
+             std::nullopt});
+      }
+    }
+  }
+}
+
+// Everything in the step but its products: the step of a machine whose products take next to no
+// time.
+double overhead_seconds(const Machine& machine, const TimedStep& step) {
+  Machine bare = machine;
+  TimedStep instant = step;
+  instant.seconds_per_flop = 1e-30;
+  bare.products.clear();
+  add_points(instant, bare);
+  return device_step(bare, *step.sample, step.network).total().value();
+}
+
+// With no product timed alone: a step follows the flops of its neighbours, or the host, or neither
+// (then it is dropped).
+void fit_rates_from_steps(std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
+  double fastest = steps.front().time.median;
+  for (TimedStep& step : steps) {
+    fastest = std::min(fastest, step.time.median);
+    const double overhead = overhead_seconds(machine, step);
+    step.seconds_per_flop = std::max(0.0, step.time.median - overhead) / step.flops;
+  }
+  const TimedStep* neighbour = nullptr;
+  for (TimedStep& step : steps) {
+    const double off = neighbour ? step.seconds_per_flop / neighbour->seconds_per_flop - 1.0 : 0.0;
+    if (std::abs(off) <= kFollowsFlops && step.seconds_per_flop > 0) {
+      step.device_bound = true;
+      neighbour = &step;
+      add_points(step, machine);
+    } else if (step.time.median > kHostLevel * fastest) {
+      char reason[160];
+      std::snprintf(reason, sizeof reason,
+                    "dropped: its rate is %.0f %% off its neighbour's and it is not at the host's "
+                    "level (%.2f ms)",
+                    100 * off, 1e3 * fastest);
+      report.residuals.push_back(
+          {describe(*step.sample), step.time.median, step.time.median, true, reason});
+      step.flops = 0;  // neither device nor host
+    }
+  }
+}
+
+// With products timed alone: how much longer device-bound steps take than their parts say. The
+// factor goes into every product of that dtype.
+void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
+  double sum = 0;
+  int count = 0;
+  for (TimedStep& step : steps) {
+    const Step device = device_step(machine, *step.sample, step.network);
+    if (device.total().value() < kBusy * step.time.median) continue;
+    step.device_bound = true;
+    const double excess = step.time.median - device.total().value();
+    sum += 1.0 + excess / compute_seconds(device);
+    ++count;
+  }
+  if (count == 0) return;
+  const double closure = sum / count;
+  for (ProductPoint& point : machine.products) point.time.value *= closure;
+  char note[160];
+  std::snprintf(
+      note, sizeof note,
+      "products take %.3f of their time alone inside a step (from %d device-bound one-GPU step%s)",
+      closure, count, count == 1 ? "" : "s");
+  report.notes.emplace_back(note);
+}
+
+void fit_host(const std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
+  for (Engine engine : {Engine::torch, Engine::native}) {
+    std::vector<double> per_tensor;
+    for (const TimedStep& step : steps) {
+      if (step.sample->engine != engine || step.device_bound || step.flops == 0) continue;
+      per_tensor.push_back(step.time.median / step.sample->micro_batches /
+                           static_cast<double>(step.network.tensor_count()));
+    }
+    if (per_tensor.empty()) continue;
+    const SampleSummary cost = summarise(per_tensor, 0.08);
+    HostCosts costs = machine.host_costs(engine) ? *machine.host_costs(engine) : HostCosts{};
+    costs.step_per_tensor = {
+        Seconds(cost.median), cost.relative_error,
+        "fitted on " + std::to_string(per_tensor.size()) + " host-bound one-GPU steps"};
+    machine.host[static_cast<std::size_t>(engine)] = costs;
+    for (const TimedStep& step : steps) {
+      if (step.sample->engine != engine || step.device_bound || step.flops == 0) continue;
+      const double fitted = cost.median * static_cast<double>(step.network.tensor_count()) *
+                            step.sample->micro_batches;
+      report.residuals.push_back(
+          {describe(*step.sample) + " (host-bound)", step.time.median, fitted, false, ""});
+    }
+  }
+}
+
+// Whole steps stay in the machine as they are: the yardstick of speedup for exactly that job,
+// whether or not a rate was taken from them.
+void keep_one_gpu_steps(const std::vector<TimedStep>& steps, Machine& machine) {
+  std::map<std::string, std::vector<double>> times;
+  std::map<std::string, const TimedStep*> first;
+  for (const TimedStep& step : steps) {
+    if (step.sample->micro_batches != 1) continue;
+    const std::string key = describe(*step.sample) + std::string(name(step.sample->optimizer)) +
+                            std::string(name(step.sample->engine));
+    times[key].push_back(step.time.median);
+    first.emplace(key, &step);
+  }
+  for (const auto& [key, step] : first) {
+    const SampleSummary time = summarise(times[key], kStepFloor);
+    machine.one_gpu_steps.push_back(
+        {step->network.name,
+         step->sample->batch,
+         step->sample->dtype,
+         step->sample->optimizer,
+         step->sample->engine,
+         {Seconds(time.median), std::max(time.relative_error, step->time.relative_error),
+          "measured"}});
+  }
+}
+
+void fit_sustained(const Measurements& measurements, Machine& machine, FitReport& report) {
+  std::vector<double> factors;
+  for (const TimedStep& step : timed_steps(measurements, Clocks::sustained)) {
+    const Step device = device_step(machine, *step.sample, step.network);
+    // Only products follow the clock; the optimizer and adding gradients follow memory.
+    const double products = compute_seconds(device) * step.sample->micro_batches;
+    const double rest = device.total().value() - products;
+    factors.push_back((step.time.median - rest) / products);
+    report.residuals.push_back({describe(*step.sample), step.time.median, device.total().value(),
+                                false, "at burst clocks"});
+  }
+  if (factors.empty()) return;
+  const SampleSummary factor = summarise(factors, 0.02);
+  machine.sustained = {factor.median, factor.relative_error,
+                       "from " + std::to_string(factors.size()) + " sustained steps"};
+}
+
+}  // namespace
+
+SampleSummary summarise(std::span<const double> seconds, double floor) {
+  if (seconds.empty()) throw InputError("measurements", "a sample has no times");
+  std::vector<double> sorted(seconds.begin(), seconds.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto middle = [](const std::vector<double>& v) {
+    const std::size_t n = v.size();
+    return n % 2 == 1 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+  };
+  const double median = middle(sorted);
+  std::vector<double> deviations;
+  for (double s : sorted) deviations.push_back(std::abs(s - median));
+  std::sort(deviations.begin(), deviations.end());
+  // 1.4826 MAD estimates a normal's standard deviation; the median's standard error is sqrt(pi/2)
+  // times the mean's.
+  const double deviation = 1.4826 * middle(deviations);
+  const double error = 1.2533 * deviation / std::sqrt(static_cast<double>(sorted.size()));
+  return {median, std::max(floor, error / median)};
+}
+
+void fit_compute(const Measurements& measurements, const FitOptions& options, Machine& machine,
+                 FitReport& report) {
+  (void)options;
+  for (const ProductSample& sample : measurements.products) {
+    const SampleSummary time = summarise(sample.seconds, kProductFloor);
+    ProductPoint point{
+        sample.product, {Seconds(time.median), time.relative_error, "kernel times"}, std::nullopt};
+    if (sample.kernel) {
+      const KernelRecord& k = *sample.kernel;
+      point.grid = {
+          k.blocks,
+          static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
+                                              machine.device.compute_capability)),
+          k.persistent};
+    }
+    machine.products.push_back(std::move(point));
+  }
+  std::vector<TimedStep> steps = timed_steps(measurements, Clocks::burst);
+  if (machine.products.empty() && steps.empty()) {
+    throw InputError(
+        "measurements " + measurements.name,
+        "have neither products nor one-GPU steps, so compute cannot be fitted; add one of them");
+  }
+  if (!steps.empty()) {
+    if (measurements.products.empty()) {
+      fit_rates_from_steps(steps, machine, report);
+    } else {
+      close_products(steps, machine, report);
+    }
+    for (const TimedStep& step : steps) {
+      if (!step.device_bound) continue;
+      const double fitted = device_step(machine, *step.sample, step.network).total().value();
+      report.residuals.push_back({describe(*step.sample), step.time.median, fitted, false, ""});
+    }
+    fit_host(steps, machine, report);
+    keep_one_gpu_steps(steps, machine);
+  }
+  fit_sustained(measurements, machine, report);
+}
+
+}  // namespace ddpx

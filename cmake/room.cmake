@@ -1,0 +1,45 @@
+# What the rooms' CMakeLists.txt are written with.
+
+# ddpx_add_room(NAME SOURCES file... HEADERS file... PUBLIC target... PRIVATE target...)
+#
+# The library of one room: target ddpx_NAME, used as ddpx::NAME. Includes are written from the
+# repository's root ("model/units.hpp"), so the root is the include directory. Headers are listed
+# for two reasons: installing, and header_self_containment, which compiles each of them alone.
+function(ddpx_add_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  set(target ddpx_${name})
+  if(NOT room_SOURCES AND NOT room_HEADERS) # a room not begun yet: nothing to build, but linkable
+    add_library(${target} INTERFACE)
+    add_library(ddpx::${name} ALIAS ${target})
+    return()
+  endif()
+  add_library(${target} STATIC ${room_SOURCES})
+  add_library(ddpx::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                                  FILES ${room_HEADERS})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})
+  set_target_properties(
+    ${target}
+    PROPERTIES EXPORT_NAME ${name}
+               LINKER_LANGUAGE CXX # a room may be headers only for a while
+               POSITION_INDEPENDENT_CODE ON
+               VERIFY_INTERFACE_HEADER_SETS ON)
+endfunction()
+
+# ddpx_add_program(NAME SOURCES file... LINK target...)
+#
+# One of the three programs, in build/bin/.
+function(ddpx_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 program "" "" "SOURCES;LINK")
+  foreach(source IN LISTS program_SOURCES) # to go with the first version of all three mains
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      message(STATUS "${name} is left out: there is no ${source} yet")
+      return()
+    endif()
+  endforeach()
+  add_executable(${name} ${program_SOURCES})
+  target_link_libraries(${name} PRIVATE ${program_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(TARGETS ${name} COMPONENT programs)
+endfunction()

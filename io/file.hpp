@@ -1,0 +1,21 @@
+// Files in and out, whole. Every failure is an InputError that names the path and the system's
+// reason; a file that could not be written in full is not written at all.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ddpx::io {
+
+// No file of ours comes near it; a larger one is some other file, named by mistake.
+inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+
+// The content of `path`; "-" is standard input.
+[[nodiscard]] std::string read_text(const std::string& path);
+
+// Makes `text` the content of `path`; "-" is standard output. A regular file is replaced in one step
+// (written beside itself, then renamed) and keeps its permissions; devices and pipes are written to.
+void write_text(const std::string& path, std::string_view text);
+
+}  // namespace ddpx::io

@@ -1,0 +1,17 @@
+// What a row ran, in the same members wherever a row stands: runs, forecast, validation.
+#pragma once
+
+#include <string_view>
+
+#include "io/json_reader.hpp"
+#include "model/strategy.hpp"
+
+namespace ddpx::io {
+
+[[nodiscard]] Scaling scaling_of(const Reader& from);
+
+// The members gpus, link, strategy, scaling, dtype, optimizer, batch_per_rank. The engine is the caller's: in runs it is
+// where the row comes from.
+void append_job(JsonObject& members, const Job& job, std::string_view link);
+
+}  // namespace ddpx::io

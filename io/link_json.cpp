@@ -1,0 +1,157 @@
+#include "io/link_json.hpp"
+
+#include <set>
+#include <tuple>
+
+#include "io/curve_json.hpp"
+#include "io/estimate_json.hpp"
+#include "io/operation_json.hpp"
+
+namespace ddpx::io {
+namespace {
+
+const std::vector<std::string_view> kMembers = {
+    "name",
+    "title",
+    "topology",
+    "latency_s",
+    "large_latency_s",
+    "bandwidth_bytes_per_s",
+    "bandwidth_low_bytes_per_s",
+    "bandwidth_high_bytes_per_s",
+    "peak_bytes_per_s",
+    "channels",
+    "beside_compute",
+    "curves",
+    "source"};
+constexpr int kMostChannels = 1024;
+
+Link figures_of(const Reader& from) {
+  Link link;
+  link.name = from.at("name").label();
+  link.title = text_or_empty(from, "title");
+  link.topology = topology_of(from.at("topology"));
+  if (const auto latency = from.find("latency_s")) link.latency = estimate_of<Seconds>(*latency);
+  if (const auto latency = from.find("large_latency_s")) {
+    link.large_latency = estimate_of<Seconds>(*latency);
+  }
+  if (const auto bandwidth = from.find("bandwidth_bytes_per_s")) {
+    link.bandwidth = estimate_of<BytesPerSecond>(*bandwidth);
+    (void)from.at("latency_s");
+  }
+  if (const auto low = from.find("bandwidth_low_bytes_per_s")) {
+    link.bandwidth_low = BytesPerSecond(low->positive());
+  }
+  if (const auto high = from.find("bandwidth_high_bytes_per_s")) {
+    link.bandwidth_high = BytesPerSecond(high->positive());
+    if (link.bandwidth_high < link.bandwidth_low) {
+      high->refuse_value("a number from bandwidth_low_bytes_per_s up");
+    }
+  }
+  if (const auto peak = from.find("peak_bytes_per_s")) {
+    link.peak = BytesPerSecond(peak->positive());
+  }
+  if (const auto channels = from.find("channels")) {
+    link.channels = channels->integer(1, kMostChannels);
+  }
+  if (const auto factor = from.find("beside_compute")) {
+    link.beside_compute = estimate_of<double>(*factor);
+  }
+  link.source = text_or_empty(from, "source");
+  return link;
+}
+
+// The members of a link; `from` may have others, which the caller checks.
+Link link_of(const Reader& from) {
+  Link link = figures_of(from);
+  std::set<std::tuple<Collective, DType, int>> seen;
+  if (const auto curves = from.find("curves")) {
+    for (const Reader& element : curves->elements()) {
+      const Curve curve = curve_of(element);
+      if (!seen.emplace(curve.kind, curve.dtype, curve.ranks).second) {
+        element.refuse("is a second curve of " + std::string(name(curve.kind)) + " in " +
+                       std::string(name(curve.dtype)) + " on " + std::to_string(curve.ranks) +
+                       " ranks; keep one");
+      }
+      link.curves.push_back(curve);
+    }
+  }
+  if (link.curves.empty() && link.bandwidth.value.value() == 0) {
+    from.refuse("has neither \"curves\" nor \"bandwidth_bytes_per_s\"; one of them is required");
+  }
+  return link;
+}
+
+template <class Q>
+void append_known(JsonObject& members, const char* key, const Estimate<Q>& estimate) {
+  if (estimate.value.value() > 0) members.emplace_back(key, estimate_json(estimate));
+}
+
+void append_known(JsonObject& members, const char* key, BytesPerSecond value) {
+  if (value.value() > 0) members.emplace_back(key, value.value());
+}
+
+JsonObject link_json(const Link& link) {
+  JsonArray curves;
+  for (const Curve& curve : link.curves) curves.emplace_back(curve_json(curve));
+  JsonObject members;
+  members.emplace_back("name", link.name);
+  members.emplace_back("title", link.title);
+  members.emplace_back("topology", name(link.topology));
+  append_known(members, "latency_s", link.latency);
+  append_known(members, "large_latency_s", link.large_latency);
+  append_known(members, "bandwidth_bytes_per_s", link.bandwidth);
+  append_known(members, "bandwidth_low_bytes_per_s", link.bandwidth_low);
+  append_known(members, "bandwidth_high_bytes_per_s", link.bandwidth_high);
+  append_known(members, "peak_bytes_per_s", link.peak);
+  if (link.channels > 0) members.emplace_back("channels", link.channels);
+  const Estimate<double>& beside = link.beside_compute;
+  if (beside.value != 1.0 || beside.relative_error != 0 || !beside.origin.empty()) {
+    members.emplace_back("beside_compute", estimate_json(beside));
+  }
+  members.emplace_back("curves", std::move(curves));
+  members.emplace_back("source", link.source);
+  return members;
+}
+
+}  // namespace
+
+std::vector<Link> links_of(const Reader& from) {
+  std::vector<Link> links;
+  std::set<std::string> names;
+  for (const Reader& element : from.elements()) {
+    element.only(kMembers);
+    links.push_back(link_of(element));
+    if (!names.insert(links.back().name).second) {
+      element.at("name").refuse_value("a name that no earlier link of this file has");
+    }
+  }
+  return links;
+}
+
+JsonArray links_json(std::span<const Link> links) {
+  JsonArray array;
+  for (const Link& link : links) array.emplace_back(link_json(link));
+  return array;
+}
+
+std::vector<Link> links_from_json(std::string_view text, std::string_view place) {
+  if (schema_of(text, place) == kLinkSchema) {
+    const Document document = open_document(text, place, kLinkSchema);
+    (void)context_of(document, kMembers);
+    return {link_of(Reader(document))};
+  }
+  const Document document = open_document(text, place, kLinksSchema);
+  (void)context_of(document, {"links"});
+  const Reader links = Reader(document).at("links");
+  (void)links.filled();
+  return links_of(links);
+}
+
+std::string to_json(std::span<const Link> links, const Context& context) {
+  JsonObject members = opening(kLinksSchema, context);
+  members.emplace_back("links", links_json(links));
+  return print(std::move(members));
+}
+
+}  // namespace ddpx::io

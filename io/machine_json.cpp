@@ -1,0 +1,169 @@
+#include "io/machine_json.hpp"
+
+#include "io/estimate_json.hpp"
+#include "io/host_json.hpp"
+#include "io/link_json.hpp"
+#include "io/operation_json.hpp"
+#include "io/schema.hpp"
+
+namespace ddpx::io {
+namespace {
+
+const std::vector<std::string_view> kMembers = {"name",
+                                                "device",
+                                                "products",
+                                                "one_gpu_steps",
+                                                "copy_bandwidth_bytes_per_s",
+                                                "optimizer_bandwidth_bytes_per_s",
+                                                "kernel_gap_s",
+                                                "host",
+                                                "boost_factor",
+                                                "sustained_factor",
+                                                "memory_beside_factor",
+                                                "hook_overlap",
+                                                "rank_spread",
+                                                "residual",
+                                                "links",
+                                                "measurements",
+                                                "notes"};
+
+KernelGrid grid_of(const Reader& from) {
+  from.only({"blocks", "per_multiprocessor", "persistent"});
+  KernelGrid grid;
+  grid.blocks = from.at("blocks").positive();
+  grid.per_multiprocessor = from.at("per_multiprocessor").positive();
+  grid.persistent = from.at("persistent").boolean();
+  return grid;
+}
+
+ProductPoint point_of(const Reader& from) {
+  from.only({"pass", "dtype", "rows", "in", "out", "time_s", "relative_error", "origin", "grid"});
+  ProductPoint point;
+  point.product = product_of(from);
+  point.time.value = Seconds(from.at("time_s").positive());
+  point.time.relative_error = from.at("relative_error").non_negative();
+  point.time.origin = text_or_empty(from, "origin");
+  if (const auto grid = from.find("grid")) point.grid = grid_of(*grid);
+  return point;
+}
+
+JsonObject point_json(const ProductPoint& point) {
+  JsonObject members;
+  append_product(members, point.product);
+  members.emplace_back("time_s", point.time.value.value());
+  members.emplace_back("relative_error", point.time.relative_error);
+  if (!point.time.origin.empty()) members.emplace_back("origin", point.time.origin);
+  if (point.grid) {
+    JsonObject grid;
+    grid.emplace_back("blocks", point.grid->blocks);
+    grid.emplace_back("per_multiprocessor", point.grid->per_multiprocessor);
+    grid.emplace_back("persistent", point.grid->persistent);
+    members.emplace_back("grid", std::move(grid));
+  }
+  return members;
+}
+
+MeasuredStep step_of(const Reader& from) {
+  from.only({"network", "batch_per_rank", "dtype", "optimizer", "engine", "step_time_s",
+             "relative_error", "origin"});
+  MeasuredStep step;
+  step.network = from.at("network").label();
+  step.batch = from.at("batch_per_rank").positive();
+  step.dtype = dtype_of(from.at("dtype"));
+  step.optimizer = optimizer_of(from.at("optimizer"));
+  step.engine = from.at("engine").one_of({Engine::native, Engine::torch});
+  step.time.value = Seconds(from.at("step_time_s").positive());
+  step.time.relative_error = from.at("relative_error").non_negative();
+  step.time.origin = text_or_empty(from, "origin");
+  return step;
+}
+
+JsonObject step_json(const MeasuredStep& step) {
+  JsonObject members;
+  members.emplace_back("network", step.network);
+  members.emplace_back("batch_per_rank", step.batch);
+  members.emplace_back("dtype", name(step.dtype));
+  members.emplace_back("optimizer", name(step.optimizer));
+  members.emplace_back("engine", name(step.engine));
+  members.emplace_back("step_time_s", step.time.value.value());
+  members.emplace_back("relative_error", step.time.relative_error);
+  if (!step.time.origin.empty()) members.emplace_back("origin", step.time.origin);
+  return members;
+}
+
+std::optional<Estimate<double>> factor_of(const Reader& top, std::string_view key) {
+  const auto factor = top.find(key);
+  return factor ? std::optional(estimate_of<double>(*factor)) : std::nullopt;
+}
+
+void append_factor(JsonObject& members, const char* key,
+                   const std::optional<Estimate<double>>& factor) {
+  if (factor) members.emplace_back(key, estimate_json(*factor));
+}
+
+}  // namespace
+
+Machine machine_from_json(std::string_view text, std::string_view place) {
+  const Document document = open_document(text, place, kMachineSchema);
+  const Reader top(document);
+  Machine machine;
+  machine.context = context_of(document, kMembers);
+  machine.name = top.at("name").label();
+  machine.device = device_of(top.at("device"));
+  for (const Reader& product : top.at("products").elements()) {
+    machine.products.push_back(point_of(product));
+  }
+  if (const auto steps = top.find("one_gpu_steps")) {
+    for (const Reader& step : steps->elements()) machine.one_gpu_steps.push_back(step_of(step));
+  }
+  machine.copy_bandwidth = estimate_of<BytesPerSecond>(top.at("copy_bandwidth_bytes_per_s"));
+  machine.optimizer_bandwidth =
+      estimate_of<BytesPerSecond>(top.at("optimizer_bandwidth_bytes_per_s"));
+  machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
+  machine.host = hosts_of(top.at("host"));
+  machine.boost = factor_of(top, "boost_factor");
+  machine.sustained = factor_of(top, "sustained_factor");
+  machine.memory_beside = factor_of(top, "memory_beside_factor");
+  machine.hook_overlap = estimate_of<double>(top.at("hook_overlap"), &Reader::share);
+  machine.rank_spread = top.at("rank_spread").non_negative();
+  machine.residual = top.at("residual").non_negative();
+  machine.links = links_of(top.at("links"));
+  const Reader measurements = top.at("measurements");
+  measurements.only({"name", "hash"});
+  machine.measurements = measurements.at("name").text();
+  machine.measurements_hash = measurements.at("hash").text();
+  machine.notes = top.at("notes").texts();
+  return machine;
+}
+
+std::string to_json(const Machine& machine) {
+  JsonArray products;
+  for (const ProductPoint& point : machine.products) products.emplace_back(point_json(point));
+  JsonArray steps;
+  for (const MeasuredStep& step : machine.one_gpu_steps) steps.emplace_back(step_json(step));
+  JsonObject measurements;
+  measurements.emplace_back("name", machine.measurements);
+  measurements.emplace_back("hash", machine.measurements_hash);
+  JsonObject members = opening(kMachineSchema, machine.context);
+  members.emplace_back("name", machine.name);
+  members.emplace_back("device", device_json(machine.device));
+  members.emplace_back("products", std::move(products));
+  members.emplace_back("one_gpu_steps", std::move(steps));
+  members.emplace_back("copy_bandwidth_bytes_per_s", estimate_json(machine.copy_bandwidth));
+  members.emplace_back("optimizer_bandwidth_bytes_per_s",
+                       estimate_json(machine.optimizer_bandwidth));
+  members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
+  members.emplace_back("host", hosts_json(machine.host));
+  append_factor(members, "boost_factor", machine.boost);
+  append_factor(members, "sustained_factor", machine.sustained);
+  append_factor(members, "memory_beside_factor", machine.memory_beside);
+  members.emplace_back("hook_overlap", estimate_json(machine.hook_overlap));
+  members.emplace_back("rank_spread", machine.rank_spread);
+  members.emplace_back("residual", machine.residual);
+  members.emplace_back("links", links_json(machine.links));
+  members.emplace_back("measurements", std::move(measurements));
+  members.emplace_back("notes", array_json(machine.notes));
+  return print(std::move(members));
+}
+
+}  // namespace ddpx::io

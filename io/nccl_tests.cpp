@@ -1,0 +1,131 @@
+#include "io/nccl_tests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "io/nccl_tests_row.hpp"
+#include "io/nccl_tests_table.hpp"
+#include "io/one_line.hpp"
+#include "model/error.hpp"
+
+namespace ddpx::io {
+namespace {
+
+constexpr std::string_view kNameRemedy = "if it is one, add the line \"# Collective test starting: all_reduce_perf\" above the table";
+constexpr std::size_t kTitleLines = 2000;
+
+void refuse_wide_text(std::string_view text, std::string_view place) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    throw InputError(place, "is UTF-16 text; convert it: iconv -f UTF-16 -t UTF-8");
+  }
+}
+
+bool usable(const ImportedTable& table) { return table.kind && table.dtype && !table.points.empty(); }
+
+// The reductions to take: the sum where there is one, else whatever there is.
+bool preferred(const ImportedTable& table, const NcclImport& import) {
+  if (table.redop.empty() || table.redop == "sum" || table.redop == "none") return true;
+  return std::none_of(import.tables.begin(), import.tables.end(), [&](const ImportedTable& other) {
+    return other.redop == "sum" && other.kind == table.kind && other.dtype == table.dtype && usable(other);
+  });
+}
+
+// Why no link can be made of the tables: the first reason that applies.
+std::string refusal(const NcclImport& import) {
+  std::set<std::string> others;
+  for (const ImportedTable& table : import.tables) {
+    if (table.points.empty()) {
+      continue;
+    }
+    if (table.kind != Collective::all_reduce) {
+      others.insert(nccl::table_text(table));
+    } else if (!table.dtype) {
+      return fmt::format("{}: not a gradient's type; accepted: float, half, bfloat16; run nccl-tests with -d float",
+                         nccl::table_text(table));
+    } else if (table.ranks == 0) {
+      return fmt::format("{}: the rank count is not in the file and its bandwidths are too small to tell; add a line \"nranks N\" above "
+                         "the table",
+                         nccl::table_text(table));
+    } else if (table.ranks < 2) {
+      return fmt::format("{}: one rank has no link; run on two or more", nccl::table_text(table));
+    } else if (table.host_time) {
+      return fmt::format("{}: times are the host's calls; run nccl-tests without -C", nccl::table_text(table));
+    }
+  }
+  if (!others.empty()) {
+    std::string found;
+    for (const std::string& other : others) found += (found.empty() ? "" : "; ") + other;
+    return fmt::format("holds {}; need all_reduce; run all_reduce_perf, or {}", found, kNameRemedy);
+  }
+  std::string text = "holds no row of measurements";
+  if (!import.tables.empty() && import.tables.front().ranks > 0) {
+    text += fmt::format(", only the header of {}", nccl::table_text(import.tables.front()));
+  }
+  if (!import.dropped.empty()) {
+    text += fmt::format("; {} dropped, the first at line {}: {}", import.dropped.size(), import.dropped.front().line,
+                        import.dropped.front().reason);
+  }
+  return text + "; need the table of all_reduce_perf";
+}
+
+}  // namespace
+
+bool looks_like_nccl_tests(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  if (text[first] == '{') {
+    return text.find("\"schema\"") == std::string_view::npos &&
+           (text.find("\"out_of_place\"") != std::string_view::npos || text.find("nccl-tests") != std::string_view::npos);
+  }
+  nccl::LogLines lines(text);
+  for (std::size_t read = 0; read < kTitleLines; ++read) {
+    const nccl::LogLine* line = lines.next();
+    if (line == nullptr) return false;
+    if (nccl::row_head(line->words) || nccl::header_columns(line->words)) return true;
+    if (line->text.find("nccl-tests ") != std::string_view::npos) return true;
+    if (line->text.find("nThread ") != std::string_view::npos && line->text.find("minBytes ") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+NcclImport read_nccl_tests(std::string_view text, std::string_view place) {
+  refuse_wide_text(text, place);
+  NcclImport import;
+  import.place = place;
+  if (nccl::read_json(text, import)) return import;
+  import = {};
+  import.place = place;
+  if (!nccl::read_text(text, import)) {
+    throw InputError(place, "is no nccl-tests log: no line \"size count type ... time algbw busbw\" in it, no row of such a table and no "
+                            "JSON of nccl-tests");
+  }
+  return import;
+}
+
+std::vector<CollectiveSample> collective_samples(const NcclImport& import, std::string_view link_name) {
+  // Repeats of one size are one sample with several times.
+  using Key = std::tuple<Collective, DType, int, double>;
+  std::map<Key, std::vector<double>> times;
+  bool all_reduce = false;
+  for (const ImportedTable& table : import.tables) {
+    if (!usable(table) || table.ranks < 2 || table.host_time || !preferred(table, import)) continue;
+    all_reduce = all_reduce || table.kind == Collective::all_reduce;
+    for (const ImportedPoint& point : table.points) {
+      if (!point.cold) times[{*table.kind, *table.dtype, table.ranks, point.bytes.value()}].push_back(point.time.value());
+    }
+  }
+  if (!all_reduce) throw InputError(import.place, refusal(import));
+  std::vector<CollectiveSample> samples;
+  for (auto& [key, seconds] : times) {
+    const auto& [kind, dtype, ranks, bytes] = key;
+    samples.push_back({std::string(link_name), {kind, dtype, Bytes(bytes), ranks}, std::move(seconds), "nccl-tests"});
+  }
+  return samples;
+}
+
+}  // namespace ddpx::io

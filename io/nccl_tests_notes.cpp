@@ -1,0 +1,92 @@
+// What a person should know before trusting an imported table.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/nccl_tests_table.hpp"
+
+namespace ddpx::io::nccl {
+namespace {
+
+// Time should not fall with size; by this much it is no repeat spread of a warmed-up run (1-3 %).
+constexpr double kColdStart = 1.10;
+// Bus bandwidth lost against a smaller message: a protocol switch costs less (10 %, two H200 at 2 MiB).
+constexpr double kFall = 0.85;
+constexpr double kEnoughForBandwidth = 1048576.0;
+// Ring bus bandwidth of 8 H200 is 367 GB/s, with reduction in the switch (NVLS) 480, above NVLink 4's 450.
+constexpr double kSwitchReduction = 400e9;
+// Largest single hosts have 8 or 16 GPUs.
+constexpr int kUsualHost = 8;
+
+double rate(const ImportedPoint& point) { return point.bytes.value() / point.time.value(); }
+
+void note_cold_start(ImportedTable& table, NcclImport& import) {
+  if (table.points.size() < 3) return;
+  ImportedPoint& first = table.points[0];
+  if (first.time < kColdStart * table.points[1].time) return;
+  first.cold = true;
+  import.notes.push_back(fmt::format("{}: cold first row: {} took {:.4g} us, {} only {:.4g} us; it is left out of the link", table_text(table),
+                                     size_text(first.bytes.value()), first.time.value() * 1e6,
+                                     size_text(table.points[1].bytes.value()), table.points[1].time.value() * 1e6));
+}
+
+void note_fall(const ImportedTable& table, NcclImport& import) {
+  const ImportedPoint* best = nullptr;
+  for (const ImportedPoint& point : table.points) {
+    if (best != nullptr && rate(point) < kFall * rate(*best)) {
+      import.notes.push_back(
+          fmt::format("{}: not monotone: bus bandwidth falls from {:.4g} GB/s at {} to {:.4g} at {} (line {}): no single latency and "
+                      "bandwidth describe it",
+                      table_text(table), best->bus_bandwidth.value() / 1e9, size_text(best->bytes.value()),
+                      point.bus_bandwidth.value() / 1e9, size_text(point.bytes.value()), point.line));
+      return;
+    }
+    if (best == nullptr || rate(point) > rate(*best)) best = &point;
+  }
+}
+
+void note_sizes(const ImportedTable& table, NcclImport& import) {
+  const double largest = table.points.back().bytes.value();
+  if (table.points.size() == 1) {
+    import.notes.push_back(fmt::format("{}: one size only ({}): {} is known, {} is not", table_text(table), size_text(largest),
+                                       largest >= kEnoughForBandwidth ? "bandwidth" : "latency",
+                                       largest >= kEnoughForBandwidth ? "latency" : "bandwidth"));
+  } else if (largest < kEnoughForBandwidth) {
+    import.notes.push_back(fmt::format("{}: the largest message is {}: these rows give the latency, not the bandwidth", table_text(table),
+                                       size_text(largest)));
+  }
+}
+
+void note_hosts(const ImportedTable& table, NcclImport& import) {
+  const bool maybe_two = table.hosts == 0 && table.ranks > kUsualHost;
+  if (table.kind == Collective::all_reduce && (table.hosts == 2 || maybe_two)) {
+    import.notes.push_back(fmt::format("{}: {}: a tree sends less over the wire than a ring, so bus bandwidth may exceed the wire's; times "
+                                       "are used",
+                                       table_text(table), maybe_two ? "probably several hosts" : "two hosts"));
+  }
+  const auto fastest = std::max_element(table.points.begin(), table.points.end(), [](const ImportedPoint& a, const ImportedPoint& b) {
+    return a.bus_bandwidth < b.bus_bandwidth;
+  });
+  if (table.hosts < 2 && table.ranks > 2 && fastest->bus_bandwidth.value() > kSwitchReduction) {
+    import.notes.push_back(fmt::format("{}: {:.4g} GB/s can exceed the link's own rate: reduction in the switch (NVLS) halves the traffic "
+                                       "that bus bandwidth assumes",
+                                       table_text(table), fastest->bus_bandwidth.value() / 1e9));
+  }
+}
+
+}  // namespace
+
+void add_notes(ImportedTable& table, NcclImport& import) {
+  if (table.points.empty()) {
+    import.notes.push_back(table_text(table) + ": a header but no row");
+    return;
+  }
+  if (!table.validated) import.notes.push_back(table_text(table) + ": results were not validated");
+  if (table.host_time) import.notes.push_back(table_text(table) + ": times are the host's calls (-C), not the collectives'");
+  note_cold_start(table, import);
+  note_fall(table, import);
+  note_sizes(table, import);
+  note_hosts(table, import);
+}
+
+}  // namespace ddpx::io::nccl

@@ -1,0 +1,127 @@
+#include "io/runs_json.hpp"
+
+#include <stdexcept>
+
+#include "io/job_json.hpp"
+#include "io/one_line.hpp"
+#include "io/operation_json.hpp"
+#include "io/schema.hpp"
+#include "model/error.hpp"
+
+namespace ddpx::io {
+namespace {
+
+Engine engine_of(Origin origin) {
+  return origin == Origin::native ? Engine::native : Engine::torch;
+}
+
+Strategy strategy_of(const Reader& from) {
+  const std::string words = from.label();
+  try {
+    return parse_strategy(words);
+  } catch (const InputError& error) {  // it names the flag; here the words come from the file
+    constexpr std::size_t kLongest = 300;
+    constexpr std::string_view kFlag = "--strategy: ";
+    std::string_view problem = error.what();
+    if (problem.starts_with(kFlag)) problem.remove_prefix(kFlag.size());
+    from.refuse(one_line(problem, kLongest));
+  }
+}
+
+Job job_of(const Reader& from) {
+  Job job;
+  job.gpus = from.at("gpus").integer(1, kMostRanks);
+  job.strategy = strategy_of(from.at("strategy"));
+  job.scaling = scaling_of(from.at("scaling"));
+  job.dtype = dtype_of(from.at("dtype"));
+  job.optimizer = optimizer_of(from.at("optimizer"));
+  const Reader batch = from.at("batch_per_rank");
+  job.batch_per_rank = batch.positive();
+  if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
+    batch.refuse_value("under strong scaling the batch of one GPU, at least one sample for each of " +
+                       std::to_string(job.gpus) + " ranks");
+  }
+  return job;
+}
+
+RunRow row_of(const Reader& from) {
+  from.only({"network", "gpus", "link", "strategy", "scaling", "dtype", "optimizer",
+             "batch_per_rank", "engine", "processes", "device_busy_share", "communication_share",
+             "note", "context"});
+  RunRow row;
+  row.network = from.at("network").label();
+  row.job = job_of(from);
+  row.link = row.job.gpus > 1 ? from.at("link").label() : text_or_empty(from, "link");
+  for (const Reader& process : from.at("processes").filled()) {
+    process.only({"step_times_s"});
+    row.processes.push_back({process.at("step_times_s").all_positive()});
+  }
+  if (const auto share = from.find("device_busy_share")) row.device_busy_share = share->share();
+  if (const auto share = from.find("communication_share")) {
+    row.measured_communication_share = share->share();
+  }
+  row.note = text_or_empty(from, "note");
+  if (const auto context = from.find("context")) row.context = context->pairs();
+  return row;
+}
+
+JsonObject row_json(const RunRow& row, Origin origin) {
+  if (row.job.engine != engine_of(origin)) {
+    throw std::logic_error("a row's engine does not fit the origin of its runs");
+  }
+  JsonArray processes;
+  for (const RunProcess& process : row.processes) {
+    JsonObject members;
+    members.emplace_back("step_times_s", array_json(process.step_times_s));
+    processes.emplace_back(std::move(members));
+  }
+  JsonObject members;
+  members.emplace_back("network", row.network);
+  append_job(members, row.job, row.link);
+  members.emplace_back("engine", name(origin));
+  members.emplace_back("processes", std::move(processes));
+  if (row.device_busy_share) members.emplace_back("device_busy_share", *row.device_busy_share);
+  if (row.measured_communication_share) {
+    members.emplace_back("communication_share", *row.measured_communication_share);
+  }
+  if (!row.note.empty()) members.emplace_back("note", row.note);
+  if (!row.context.empty()) members.emplace_back("context", pairs_json(row.context));
+  return members;
+}
+
+}  // namespace
+
+Runs runs_from_json(std::string_view text, std::string_view place) {
+  const Document document = open_document(text, place, kRunsSchema);
+  const Reader top(document);
+  Runs runs;
+  runs.context = context_of(document, {"name", "source", "rows", "notes"});
+  runs.name = top.at("name").label();
+  runs.source = top.at("source").text();
+  for (const Reader& element : top.at("rows").filled()) {
+    runs.rows.push_back(row_of(element));
+    const Reader engine = element.at("engine");
+    const auto origin = engine.one_of({Origin::native, Origin::torch, Origin::imported});
+    if (runs.rows.size() > 1 && origin != runs.origin) {
+      engine.refuse_value("one engine per file, and earlier rows are of " +
+                          std::string(name(runs.origin)) + "; split the file");
+    }
+    runs.origin = origin;
+    runs.rows.back().job.engine = engine_of(origin);
+  }
+  runs.notes = top.at("notes").texts();
+  return runs;
+}
+
+std::string to_json(const Runs& runs) {
+  JsonArray rows;
+  for (const RunRow& row : runs.rows) rows.emplace_back(row_json(row, runs.origin));
+  JsonObject members = opening(kRunsSchema, runs.context);
+  members.emplace_back("name", runs.name);
+  members.emplace_back("source", runs.source);
+  members.emplace_back("rows", std::move(rows));
+  members.emplace_back("notes", array_json(runs.notes));
+  return print(std::move(members));
+}
+
+}  // namespace ddpx::io

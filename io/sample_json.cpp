@@ -1,0 +1,175 @@
+#include "io/sample_json.hpp"
+
+#include <limits>
+
+#include "io/operation_json.hpp"
+
+namespace ddpx::io {
+namespace {
+
+KernelRecord kernel_of(const Reader& from) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  from.only({"name", "blocks", "threads", "registers_per_thread", "shared_bytes", "persistent"});
+  KernelRecord kernel;
+  kernel.name = from.at("name").text();
+  kernel.blocks = from.at("blocks").positive();
+  kernel.threads = from.at("threads").integer(1, kMost);
+  kernel.registers_per_thread = from.at("registers_per_thread").integer(0, kMost);
+  kernel.shared_bytes = from.at("shared_bytes").integer(0, kMost);
+  kernel.persistent = from.at("persistent").boolean();
+  return kernel;
+}
+
+JsonObject kernel_json(const KernelRecord& kernel) {
+  JsonObject members;
+  members.emplace_back("name", kernel.name);
+  members.emplace_back("blocks", kernel.blocks);
+  members.emplace_back("threads", kernel.threads);
+  members.emplace_back("registers_per_thread", kernel.registers_per_thread);
+  members.emplace_back("shared_bytes", kernel.shared_bytes);
+  members.emplace_back("persistent", kernel.persistent);
+  return members;
+}
+
+}  // namespace
+
+LinkDescription link_description_of(const Reader& from) {
+  constexpr int kMostChannels = 1024;
+  from.only({"name", "title", "topology", "channels", "peak_bytes_per_s", "source"});
+  LinkDescription link;
+  link.name = from.at("name").label();
+  link.title = text_or_empty(from, "title");
+  link.topology = topology_of(from.at("topology"));
+  if (const auto channels = from.find("channels")) {
+    link.channels = channels->integer(1, kMostChannels);
+  }
+  if (const auto peak = from.find("peak_bytes_per_s")) link.peak_bytes_per_s = peak->positive();
+  link.source = text_or_empty(from, "source");
+  return link;
+}
+
+JsonObject sample_json(const LinkDescription& link) {
+  JsonObject members;
+  members.emplace_back("name", link.name);
+  members.emplace_back("title", link.title);
+  members.emplace_back("topology", name(link.topology));
+  if (link.channels > 0) members.emplace_back("channels", link.channels);
+  if (link.peak_bytes_per_s > 0) members.emplace_back("peak_bytes_per_s", link.peak_bytes_per_s);
+  members.emplace_back("source", link.source);
+  return members;
+}
+
+ProductSample product_sample_of(const Reader& from) {
+  from.only({"pass", "dtype", "rows", "in", "out", "times_s", "kernel"});
+  ProductSample sample;
+  sample.product = product_of(from);
+  sample.seconds = from.at("times_s").all_positive();
+  if (const auto kernel = from.find("kernel")) sample.kernel = kernel_of(*kernel);
+  return sample;
+}
+
+JsonObject sample_json(const ProductSample& sample) {
+  JsonObject members;
+  append_product(members, sample.product);
+  members.emplace_back("times_s", array_json(sample.seconds));
+  if (sample.kernel) members.emplace_back("kernel", kernel_json(*sample.kernel));
+  return members;
+}
+
+CollectiveSample collective_sample_of(const Reader& from) {
+  from.only({"link", "collective", "dtype", "ranks", "bytes", "times_s", "tool"});
+  CollectiveSample sample;
+  sample.link = from.at("link").label();
+  sample.call.kind = collective_of(from.at("collective"));
+  sample.call.dtype = dtype_of(from.at("dtype"));
+  sample.call.ranks = from.at("ranks").integer(2, kMostRanks);
+  sample.call.bytes = Bytes(from.at("bytes").positive());
+  sample.seconds = from.at("times_s").all_positive();
+  sample.tool = text_or_empty(from, "tool");
+  return sample;
+}
+
+JsonObject sample_json(const CollectiveSample& sample) {
+  JsonObject members;
+  members.emplace_back("link", sample.link);
+  members.emplace_back("collective", name(sample.call.kind));
+  members.emplace_back("dtype", name(sample.call.dtype));
+  members.emplace_back("ranks", sample.call.ranks);
+  members.emplace_back("bytes", sample.call.bytes.value());
+  members.emplace_back("times_s", array_json(sample.seconds));
+  members.emplace_back("tool", sample.tool);
+  return members;
+}
+
+CopySample copy_sample_of(const Reader& from) {
+  from.only({"bytes", "times_s"});
+  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive()};
+}
+
+JsonObject sample_json(const CopySample& sample) {
+  JsonObject members;
+  members.emplace_back("bytes", sample.bytes.value());
+  members.emplace_back("times_s", array_json(sample.seconds));
+  return members;
+}
+
+OptimizerSample optimizer_sample_of(const Reader& from) {
+  from.only({"optimizer", "parameters", "times_s"});
+  return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
+          from.at("times_s").all_positive()};
+}
+
+JsonObject sample_json(const OptimizerSample& sample) {
+  JsonObject members;
+  members.emplace_back("optimizer", name(sample.step.optimizer));
+  members.emplace_back("parameters", sample.step.parameters);
+  members.emplace_back("times_s", array_json(sample.seconds));
+  return members;
+}
+
+StepSample step_sample_of(const Reader& from) {
+  from.only({"network", "batch_per_rank", "micro_batches", "dtype", "optimizer", "engine", "clocks",
+             "step_times_s", "note"});
+  StepSample sample;
+  sample.network = from.at("network").label();
+  sample.batch = from.at("batch_per_rank").positive();
+  sample.micro_batches = from.at("micro_batches").integer(1, kMostRanks);
+  sample.dtype = dtype_of(from.at("dtype"));
+  sample.optimizer = optimizer_of(from.at("optimizer"));
+  sample.engine = from.at("engine").one_of({Engine::native, Engine::torch});
+  sample.clocks = from.at("clocks").one_of({Clocks::burst, Clocks::sustained});
+  sample.seconds = from.at("step_times_s").all_positive();
+  sample.note = text_or_empty(from, "note");
+  return sample;
+}
+
+JsonObject sample_json(const StepSample& sample) {
+  JsonObject members;
+  members.emplace_back("network", sample.network);
+  members.emplace_back("batch_per_rank", sample.batch);
+  members.emplace_back("micro_batches", sample.micro_batches);
+  members.emplace_back("dtype", name(sample.dtype));
+  members.emplace_back("optimizer", name(sample.optimizer));
+  members.emplace_back("engine", name(sample.engine));
+  members.emplace_back("clocks", name(sample.clocks));
+  members.emplace_back("step_times_s", array_json(sample.seconds));
+  if (!sample.note.empty()) members.emplace_back("note", sample.note);
+  return members;
+}
+
+Prior prior_of(const Reader& from) {
+  from.only({"constant", "value", "relative_error", "source"});
+  return {from.at("constant").label(), from.at("value").non_negative(),
+          from.at("relative_error").non_negative(), from.at("source").text()};
+}
+
+JsonObject sample_json(const Prior& prior) {
+  JsonObject members;
+  members.emplace_back("constant", prior.constant);
+  members.emplace_back("value", prior.value);
+  members.emplace_back("relative_error", prior.relative_error);
+  members.emplace_back("source", prior.source);
+  return members;
+}
+
+}  // namespace ddpx::io

@@ -1,0 +1,104 @@
+#include "model/contention.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpx {
+namespace {
+
+// A persistent kernel spreads its tiles over the blocks it could place, so it slows about evenly, and a little more than its share:
+// the bf16 library kernels of two H200 took 1.30-1.42 beside 24 channels (S/(S-c) = 1.22) and 1.05-1.28 beside 4 (1.03).
+constexpr double kPersistentExcess = 1.12;
+
+}  // namespace
+
+std::optional<ResidencyLimits> residency_limits(int compute_capability) {
+  switch (compute_capability) {
+    case 70:
+      return ResidencyLimits{65536, 98304, 2048, 32};
+    case 75:
+      return ResidencyLimits{65536, 65536, 1024, 16};
+    case 80:
+      return ResidencyLimits{65536, 167936, 2048, 32};
+    case 86:
+      return ResidencyLimits{65536, 102400, 1536, 16};
+    case 89:
+      return ResidencyLimits{65536, 102400, 1536, 24};
+    case 90:
+    case 100:
+      return ResidencyLimits{65536, 233472, 2048, 32};
+    case 120:
+      return ResidencyLimits{65536, 102400, 1536, 24};
+    default:
+      return std::nullopt;
+  }
+}
+
+int resident_blocks(int threads, int registers_per_thread, int shared_bytes, int compute_capability) {
+  const ResidencyLimits limits = residency_limits(compute_capability).value_or(ResidencyLimits{});
+  // No launch exceeds these by the programming guide; a kernel record that does is no reason to overflow.
+  const int warps = (std::clamp(threads, 1, 1024) + 31) / 32;
+  int resident = std::min(limits.blocks, limits.threads / (warps * 32));
+  if (registers_per_thread > 0) {
+    const int per_warp = (std::min(registers_per_thread, 255) * 32 + 255) / 256 * 256;
+    resident = std::min(resident, limits.registers / (per_warp * warps));
+  }
+  const int reserved = compute_capability >= 80 ? 1024 : 0;
+  const int shared = (std::clamp(shared_bytes, 0, limits.shared_bytes) + reserved + 127) / 128 * 128;
+  if (shared > 0) resident = std::min(resident, limits.shared_bytes / shared);
+  return std::max(1, resident);
+}
+
+double waves(const KernelGrid& grid, int multiprocessors) {
+  return std::max(1.0, std::ceil(grid.blocks / (grid.per_multiprocessor * multiprocessors)));
+}
+
+double wave_efficiency(const KernelGrid& grid, int multiprocessors) {
+  return grid.blocks / (grid.per_multiprocessor * multiprocessors * waves(grid, multiprocessors));
+}
+
+double fluid_slowdown(int multiprocessors, int channels) {
+  const int left = std::max(1, multiprocessors - channels);
+  return static_cast<double>(multiprocessors) / left;
+}
+
+double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels) {
+  if (channels <= 0) return 1.0;
+  if (grid.persistent) return kPersistentExcess * fluid_slowdown(multiprocessors, channels);
+  return waves(grid, std::max(1, multiprocessors - channels)) / waves(grid, multiprocessors);
+}
+
+Seconds beside_collective(Seconds alone, double slowdown, Seconds beside) {
+  if (beside.value() <= 0 || slowdown <= 1.0) return alone;
+  const Seconds done = beside / slowdown;  // work finished while the collective ran
+  return done >= alone ? alone * slowdown : beside + alone - done;
+}
+
+Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels, Seconds beside) {
+  const double slowdown = wave_slowdown(grid, multiprocessors, channels);
+  if (beside.value() <= 0 || slowdown <= 1.0) return alone;
+  if (grid.persistent) return beside_collective(alone, slowdown, beside);
+  if (!(beside < alone * slowdown)) return alone * slowdown;
+  // Slots free from the start complete a block every `block`; the collective's slots do from `beside` on.
+  const double block = alone.value() / waves(grid, multiprocessors);
+  if (!(block > 0) || !std::isfinite(block)) return alone * slowdown;
+  const double free_slots = grid.per_multiprocessor * std::max(1, multiprocessors - channels);
+  const double late_slots = grid.per_multiprocessor * multiprocessors - free_slots;
+  const double late = beside.value();
+  // Blocks finish only at multiples of `block` on either kind of slot; the fluid answer is a lower bound within two of them.
+  const double fluid = (grid.blocks * block + late_slots * late) / (free_slots + late_slots);
+  double k = std::max(1.0, std::floor(fluid / block) - 1);
+  double j = std::max(0.0, std::floor((fluid - late) / block) - 1);
+  constexpr double kRounding = 1e-9;
+  for (;;) {
+    const double on_free = k * block;
+    const double on_late = late + j * block;
+    const double time = std::min(on_free, on_late);
+    const double done = free_slots * std::floor(time / block + kRounding) +
+                        late_slots * std::max(0.0, std::floor((time - late) / block + kRounding));
+    if (done >= grid.blocks - kRounding) return std::max(alone, Seconds(time));
+    (on_free <= on_late ? k : j) += 1;
+  }
+}
+
+}  // namespace ddpx

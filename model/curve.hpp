@@ -1,0 +1,68 @@
+// Time of one collective against its size, for one (collective, dtype, rank count) on one link.
+//
+// Two descriptions of the same measurements:
+//  - protocol lines: NCCL chooses per size the cheapest of its protocols, each about latency + bytes/bandwidth, so the curve is a
+//    minimum over lines (NCCL src/graph/tuning.cc). They carry the standard errors and say what the link is;
+//  - the measured points themselves, interpolated in log-log, where they are dense. NCCL's choice is not always the cheapest (two
+//    H200: 15 us at 1 MiB, 31 us at 2 MiB), and only points show that.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/estimate.hpp"
+#include "model/operation.hpp"
+
+namespace ddpx {
+
+struct ProtocolLine {
+  Estimate<Seconds> latency;
+  Estimate<BytesPerSecond> bandwidth;  // bytes as in CollectiveCall per second (algorithm bandwidth), not bus bandwidth
+
+  [[nodiscard]] Seconds at(Bytes bytes) const { return latency.value + bytes / bandwidth.value; }
+};
+
+struct CurvePoint {
+  Bytes bytes{};
+  Seconds time{};
+  bool misfit = false;     // kept in the file, not used for pricing
+  std::string reason;      // why it is a misfit
+};
+
+class Curve {
+ public:
+  Collective kind = Collective::all_reduce;
+  DType dtype = DType::fp32;
+  int ranks = 2;
+  // One standard error of a priced time, as a fraction: repeat spread and the fit's residual.
+  double relative_error = 0.02;
+
+  Curve() = default;
+  Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<CurvePoint> points);
+
+  // Seconds for `bytes`. Below the smallest point the time is that point's; above the largest it grows at the bandwidth
+  // of the last two. With fewer than kDensePoints points the lines decide.
+  [[nodiscard]] Seconds at(Bytes bytes) const;
+  // Whether `bytes` lies outside the measured sizes.
+  [[nodiscard]] bool extrapolates(Bytes bytes) const;
+
+  [[nodiscard]] std::span<const ProtocolLine> lines() const { return lines_; }
+  [[nodiscard]] std::span<const CurvePoint> points() const { return points_; }
+  // Largest bytes/time x bus factor over the points, or of the lines where there are no points.
+  [[nodiscard]] BytesPerSecond peak_bus_bandwidth() const;
+  // Time of the smallest message.
+  [[nodiscard]] Seconds smallest_time() const;
+
+ private:
+  static constexpr std::size_t kDensePoints = 4;
+
+  [[nodiscard]] Seconds from_lines(Bytes bytes) const;
+
+  std::vector<ProtocolLine> lines_;
+  std::vector<CurvePoint> points_;  // by ascending size
+  std::vector<double> log_bytes_;   // of the points that are not misfits
+  std::vector<double> log_seconds_;
+};
+
+}  // namespace ddpx

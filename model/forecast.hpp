@@ -1,0 +1,60 @@
+// A forecast: the step on N GPUs, the step on one, and what follows, each with its 90 % interval.
+//
+//   speedup = samples/s on N GPUs over samples/s of one GPU with plain steps (K = 1)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/step.hpp"
+
+namespace ddpx {
+
+enum class Verdict { pays, does_not_pay, too_close };
+[[nodiscard]] std::string_view name(Verdict verdict);
+
+// pays when the whole interval lies above 1, does_not_pay when it lies below, too_close when 1 is
+// inside.
+[[nodiscard]] Verdict verdict_of(const Interval& speedup);
+
+enum class IntervalMethod {
+  linear,       // first-order propagation: one more step per source of uncertainty
+  monte_carlo,  // draws of every source
+};
+
+struct ForecastOptions {
+  IntervalMethod method = IntervalMethod::linear;
+  int draws = 2000;
+  std::uint64_t seed = 1;
+  // Half-width of the step's interval as a fraction, learned from validated steps of the same link
+  // and regime (conformal.hpp). Replaces the machine's residual and the propagated constants.
+  std::optional<double> conformal_half_width;
+};
+
+struct Forecast {
+  Step step;                  // N GPUs
+  Step one_gpu_step;          // K = 1, as the model has it
+  double one_gpu_step_s = 0;  // what speedup is measured against:
+  bool one_gpu_measured =
+      false;  // the machine's own timing of exactly that job where it holds one, else the model's
+  Interval step_time_s;
+  Interval speedup;
+  Interval samples_per_s;
+  Verdict verdict = Verdict::too_close;
+  std::size_t buckets = 0;
+  bool extrapolated = false;
+  // Half-width each source adds to the step's interval on its own, as a fraction of the step
+  // (linear propagation).
+  std::array<double, kSources> sensitivity{};
+};
+
+// Throws InputError for jobs and machines that do not fit together (see StepModel).
+[[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,
+                                const Job& job, const ForecastOptions& options = {});
+
+// The point forecast alone: speedup without its interval (value = low = high).
+[[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,
+                                      const Network& network, const Job& job);
+
+}  // namespace ddpx

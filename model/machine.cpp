@@ -1,0 +1,106 @@
+#include "model/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kSameShape = 1e-6;  // distance in doublings below which a shape counts as measured
+// Error of a transferred efficiency per doubling of distance, and where a shape counts as outside
+// the calibration.
+constexpr double kErrorPerDoubling = 0.03;
+constexpr double kFarDoublings = 1.5;
+
+}  // namespace
+
+std::string_view name(Engine engine) { return engine == Engine::native ? "native" : "torch"; }
+
+std::optional<Engine> engine_from(std::string_view word) {
+  if (word == "native") return Engine::native;
+  if (word == "torch") return Engine::torch;
+  return std::nullopt;
+}
+
+const HostCosts* Machine::host_costs(Engine engine) const {
+  const auto& costs = host[static_cast<std::size_t>(engine)];
+  return costs ? &*costs : nullptr;
+}
+
+const Link* Machine::find_link(std::string_view link_name) const {
+  for (const Link& link : links) {
+    if (link.name == link_name) return &link;
+  }
+  return nullptr;
+}
+
+ProductTable::ProductTable(const Machine& machine, DType dtype) {
+  bool any = false;
+  for (const ProductPoint& point : machine.products) {
+    const Product& p = point.product;
+    if (p.dtype != dtype) continue;
+    any = true;
+    entries_[static_cast<std::size_t>(p.pass)].push_back(
+        {std::log2(p.rows), std::log2(p.in), std::log2(p.out),
+         std::log(point.time.value.value() / p.flops().value()), &point});
+  }
+  if (any) return;
+  std::string have;
+  for (DType candidate : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
+    const bool measured =
+        std::any_of(machine.products.begin(), machine.products.end(),
+                    [&](const ProductPoint& p) { return p.product.dtype == candidate; });
+    if (measured) have += (have.empty() ? "" : ", ") + std::string(name(candidate));
+  }
+  throw InputError("machine " + machine.name, "has no measured product in " +
+                                                  std::string(name(dtype)) + "; it has " +
+                                                  (have.empty() ? "none at all" : have));
+}
+
+ProductPrice ProductTable::price(const Product& product) const {
+  const auto* table = &entries_[static_cast<std::size_t>(product.pass)];
+  double borrowed_error = 0;
+  if (table->empty()) {
+    // A pass that was not measured borrows another's rate; the three passes of one layer differ by
+    // about 5 % (two H200).
+    for (const auto& other : entries_) {
+      if (!other.empty()) table = &other;
+    }
+    borrowed_error = 0.05;
+  }
+  const double rows = std::log2(product.rows);
+  const double in = std::log2(product.in);
+  const double out = std::log2(product.out);
+  double weight_sum = 0;
+  double log_rate = 0;
+  double error = 0;
+  double nearest = std::numeric_limits<double>::infinity();
+  const Entry* closest = nullptr;
+  for (const Entry& entry : *table) {
+    const double d2 = (entry.log_rows - rows) * (entry.log_rows - rows) +
+                      (entry.log_in - in) * (entry.log_in - in) +
+                      (entry.log_out - out) * (entry.log_out - out);
+    if (d2 < nearest) {
+      nearest = d2;
+      closest = &entry;
+    }
+    const double weight = 1.0 / (d2 * d2 + 1e-9);
+    weight_sum += weight;
+    log_rate += weight * entry.log_seconds_per_flop;
+    error += weight * entry.point->time.relative_error;
+  }
+  const double distance = std::sqrt(nearest);
+  if (distance < kSameShape && borrowed_error == 0) {
+    return {closest->point->time.value, closest->point->time.relative_error, closest->point->grid,
+            false};
+  }
+  const double seconds_per_flop = std::exp(log_rate / weight_sum);
+  const double spread = std::hypot(error / weight_sum, kErrorPerDoubling * std::min(distance, 4.0));
+  return {Seconds(seconds_per_flop * product.flops().value()), std::hypot(spread, borrowed_error),
+          std::nullopt, distance > kFarDoublings};
+}
+
+}  // namespace ddpx

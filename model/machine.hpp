@@ -1,0 +1,126 @@
+// A calibrated machine: every constant the step needs, each with its standard error and what it
+// rests on.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/contention.hpp"
+#include "model/link.hpp"
+
+namespace ddpx {
+
+struct Device {
+  std::string name;
+  int multiprocessors = 0;     // 0: no wave structure (a CPU core)
+  int compute_capability = 0;  // 75, 80, 90, ...
+  Bytes memory{};
+  // What a bare family name means on this machine: "nvlink4" for nvlink, "pcie3" for pcie.
+  std::string nvlink_generation;
+  std::string pcie_generation;
+};
+
+// A measured product: its time alone and, where kernel records gave it, the grid of its longest
+// kernel.
+struct ProductPoint {
+  Product product;
+  Estimate<Seconds> time;
+  std::optional<KernelGrid> grid;
+};
+
+// Host cost of a training framework, fitted to steps the device does not bound:
+//   T_host = K h + (K-1) extra + [synced] (sync + per bucket), h and sync per parameter tensor.
+struct HostCosts {
+  Estimate<Seconds> step_per_tensor;    // forward, backward and optimizer of one micro-batch
+  Estimate<Seconds> extra_micro_batch;  // per micro-batch after the first
+  Estimate<Seconds> sync_per_tensor;    // DDP's hooks and copies
+  Estimate<Seconds> per_bucket;         // launching a bucket's collective
+  Estimate<Seconds> hook_per_bucket;    // a compression hook
+  Estimate<Seconds> fsdp;               // FSDP's own work in a step
+};
+
+enum class Engine { native, torch };
+
+// A whole one-GPU step that was measured: the yardstick of speedup for exactly this job, whatever
+// the model says of it.
+struct MeasuredStep {
+  std::string network;  // Network::name
+  double batch = 0;
+  DType dtype = DType::fp32;
+  Optimizer optimizer = Optimizer::sgd;
+  Engine engine = Engine::torch;
+  Estimate<Seconds> time;
+};
+
+struct Machine {
+  std::string name;
+  Device device;
+  std::vector<ProductPoint> products;
+  std::vector<MeasuredStep> one_gpu_steps;
+  Estimate<BytesPerSecond> copy_bandwidth;  // memory traffic: reads plus writes
+  Estimate<BytesPerSecond> optimizer_bandwidth;
+  Estimate<Seconds> kernel_gap;                  // device idle between two kernels of one stream
+  std::array<std::optional<HostCosts>, 2> host;  // by Engine
+  // A part limited by power runs products faster when it mostly waits and slower when it never
+  // does, both relative to the short one-GPU runs the products come from: `boost` is their time at
+  // the full clock (below 1), `sustained` their time after a long run without pause (above 1).
+  // nullopt: not known, taken as 1.
+  std::optional<Estimate<double>> boost;
+  std::optional<Estimate<double>> sustained;
+  // Slowdown of memory-bound kernels beside a collective; nullopt: derived from the share of memory
+  // bandwidth the collective takes.
+  std::optional<Estimate<double>> memory_beside;
+  // Share of backward's overlap that a Python compression hook keeps.
+  Estimate<double> hook_overlap{1.0, 0.0, ""};
+  // Spread of compute between ranks (standard deviation over mean): the step waits for the slowest.
+  double rank_spread = 0;
+  // What remains after all terms: one standard error of a step, fitted on steps the model was not
+  // fitted on, or a prior.
+  double residual = 0.02;
+  std::vector<Link> links;
+  std::string measurements;  // name of the raw file
+  std::string measurements_hash;
+  std::vector<std::string> notes;  // borrowed priors, dropped points, limits
+  // Where it was fitted: program version, host, switches.
+  std::vector<std::pair<std::string, std::string>> context;
+
+  [[nodiscard]] const HostCosts* host_costs(Engine engine) const;
+  [[nodiscard]] const Link* find_link(std::string_view link_name) const;
+};
+
+[[nodiscard]] std::string_view name(Engine engine);
+[[nodiscard]] std::optional<Engine> engine_from(std::string_view word);
+
+// What a product costs alone and how sure that is.
+struct ProductPrice {
+  Seconds time{};
+  double relative_error = 0;
+  std::optional<KernelGrid> grid;
+  bool extrapolated = false;
+};
+
+// Prices products from the measured points of one dtype. A measured shape has its own time and
+// grid. Another shape transfers *efficiency*, not time: the rate of its nearest points (inverse
+// squared distance over the logarithms of rows, in and out), with an error that grows with the
+// distance. An efficiency transferred between shapes of two sizes apart is a few per cent off
+// (docs/model.md).
+class ProductTable {
+ public:
+  // Throws InputError when the machine has no product of that dtype.
+  ProductTable(const Machine& machine, DType dtype);
+  [[nodiscard]] ProductPrice price(const Product& product) const;
+
+ private:
+  struct Entry {
+    double log_rows, log_in, log_out;
+    double log_seconds_per_flop;
+    const ProductPoint* point;
+  };
+  std::array<std::vector<Entry>, 3> entries_;  // by Pass
+};
+
+}  // namespace ddpx

@@ -1,0 +1,207 @@
+#include "model/step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/clock.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr std::array<std::string_view, kTerms> kTermNames{
+    "forward", "backward",    "accumulation",          "contention",
+    "copies",  "compression", "exposed_communication", "optimizer",
+    "host",    "imbalance"};
+constexpr std::array<std::string_view, kSources> kSourceNames{
+    "compute", "memory", "link", "host", "contention", "hook", "clock"};
+
+// Autocast keeps fp32 weights: each is read and written as 16 bit before its first product (4 + 2
+// B), its gradient cast back (2 + 4 B).
+constexpr double kAutocastBytes = 6;
+
+double busy_share(const Step& step) {
+  const double waiting = step.communication_share() + step.term(Term::host) / step.total();
+  return std::clamp(1.0 - waiting, 0.01, 1.0);
+}
+
+bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
+
+}  // namespace
+
+std::string_view name(Term term) { return kTermNames[static_cast<std::size_t>(term)]; }
+std::string_view name(Source source) { return kSourceNames[static_cast<std::size_t>(source)]; }
+
+std::string_view name(BoundBy bound) {
+  switch (bound) {
+    case BoundBy::compute:
+      return "compute";
+    case BoundBy::communication:
+      return "communication";
+    case BoundBy::host:
+      return "host";
+  }
+  return "?";
+}
+
+double expected_maximum(int n) {
+  if (n <= 1) return 0;
+  if (n == 2) return 0.5641895835477563;  // 1/sqrt(pi)
+  // Blom: the quantile of the normal distribution at (n - a)/(n - 2a + 1), a = 0.375.
+  const double p = (n - 0.375) / (n + 0.25);
+  // Acklam-style inverse is overkill here: bisection on erfc converges in 60 steps to full
+  // precision.
+  double low = 0;
+  double high = 10;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (low + high);
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+  }
+  return low;
+}
+
+Seconds Step::total() const {
+  Seconds sum{};
+  for (Seconds t : terms) sum += t;
+  return sum;
+}
+
+double Step::communication_share() const { return term(Term::exposed_communication) / total(); }
+double Step::communication_busy_share() const { return communication_busy / total(); }
+
+BoundBy Step::bound_by() const {
+  if (term(Term::host).value() > 0) return BoundBy::host;
+  const Seconds device = total() - term(Term::exposed_communication) - term(Term::host);
+  return term(Term::exposed_communication) > device ? BoundBy::communication : BoundBy::compute;
+}
+
+StepModel::StepModel(const Machine& machine, const Link& link, const Network& network,
+                     const Job& job)
+    : machine_(machine), link_(link), network_(network), job_(job) {
+  check(job);
+  if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
+  const ProductTable products(machine, job.dtype);
+  channels_ = job.strategy.channels.value_or(link.channels);
+  layers_.reserve(network.layers.size());
+  for (const Layer& layer : network.layers) {
+    LayerWork work;
+    work.shape = shape_of(layer, products);
+    work.tensors = layer.tensors.size();
+    work.gradient_bytes = kGradientBytes * layer.parameters();
+    tensors_ += work.tensors;
+    parameters_ += layer.parameters();
+    layers_.push_back(work);
+  }
+  if (job.gpus > 1 && job.strategy.sync) price_collectives();
+}
+
+std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products) {
+  const auto same = [&](const Layer& other) {
+    return other.needs_data_gradient == layer.needs_data_gradient &&
+           other.forward_bytes == layer.forward_bytes &&
+           other.backward_bytes == layer.backward_bytes &&
+           other.parameters() == layer.parameters() &&
+           other.forward_seconds_per_sample == layer.forward_seconds_per_sample &&
+           other.backward_seconds_per_sample == layer.backward_seconds_per_sample &&
+           other.products.size() == layer.products.size() &&
+           std::equal(other.products.begin(), other.products.end(), layer.products.begin(),
+                      [](const LayerProduct& a, const LayerProduct& b) {
+                        return a.rows_per_sample == b.rows_per_sample && a.in == b.in &&
+                               a.out == b.out && a.count == b.count;
+                      });
+  };
+  // Networks repeat a few layers many times; the last shapes seen are the likely ones.
+  for (std::size_t i = shapes_.size(); i-- > 0 && shapes_.size() - i <= 12;) {
+    if (same(*shape_layers_[i])) return i;
+  }
+  const double samples = job_.samples_per_micro_batch();
+  Shape shape;
+  const auto add = [&](Work& work, Pass pass, const LayerProduct& p) {
+    const ProductPrice price =
+        products.price({pass, job_.dtype, p.rows_per_sample * samples, p.in, p.out});
+    extrapolated_ = extrapolated_ || price.extrapolated;
+    const double seconds = p.count * price.time.value();
+    work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
+                           (work.seconds + seconds);
+    work.seconds += seconds;
+    if (layer.products.size() == 1 && p.count == 1) work.grid = price.grid;
+  };
+  for (const LayerProduct& p : layer.products) {
+    add(shape.forward, Pass::forward, p);
+    if (layer.needs_data_gradient) add(shape.backward[0], Pass::data_gradient, p);
+    add(shape.backward[1], Pass::weight_gradient, p);
+  }
+  // A stated time is the device's, measured at some batch: it scales with the samples.
+  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
+  shape.backward[1].seconds += layer.backward_seconds_per_sample * samples;
+  const double element = is_half(job_.dtype) ? 0.5 : 1.0;
+  shape.forward_traffic = layer.forward_bytes * samples * element;
+  shape.backward_traffic = layer.backward_bytes * samples * element;
+  const int passes = static_cast<int>(layer.products.size());
+  shape.forward_kernels = layer.forward_kernels + passes;
+  shape.backward_kernels = layer.backward_kernels + passes * (layer.needs_data_gradient ? 2 : 1);
+  if (is_half(job_.dtype) && passes > 0) {
+    shape.forward_traffic += kAutocastBytes * layer.parameters();
+    shape.backward_traffic += kAutocastBytes * layer.parameters();
+    shape.forward_kernels += 1;
+    shape.backward_kernels += 1;
+  }
+  shapes_.push_back(shape);
+  shape_layers_.push_back(&layer);
+  return shapes_.size() - 1;
+}
+
+StepModel::Collected StepModel::price_collective(Collective kind, Bytes bytes, DType dtype) {
+  const CollectivePrice price = ddpx::price(link_, {kind, dtype, bytes, job_.gpus});
+  extrapolated_ = extrapolated_ || price.extrapolated;
+  return {price.time.value(), price.relative_error};
+}
+
+void StepModel::price_collectives() {
+  const Bytes gradient(kGradientBytes * parameters_);
+  if (job_.strategy.sharding == Sharding::fsdp_unit) {
+    collectives_ = {price_collective(Collective::all_gather, gradient, DType::fp32),
+                    price_collective(Collective::reduce_scatter, gradient, DType::fp32)};
+    return;
+  }
+  std::vector<Bytes> arrival;
+  arrival.reserve(tensors_);
+  for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer) {
+    for (double elements : layer->tensors) arrival.emplace_back(kGradientBytes * elements);
+  }
+  assign_buckets(arrival, job_.strategy.buckets, buckets_);
+  collectives_.reserve(buckets_.size());
+  const DType wire = job_.strategy.compression.value_or(DType::fp32);
+  const double shrink = element_bytes(wire) / kGradientBytes;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    if (i > 0 && buckets_[i].bytes == buckets_[i - 1].bytes) {
+      collectives_.push_back(collectives_.back());
+    } else {
+      collectives_.push_back(
+          price_collective(Collective::all_reduce, buckets_[i].bytes * shrink, wire));
+    }
+  }
+}
+
+double StepModel::settled_clock(const Shift& shift) const {
+  if (!machine_.boost && !machine_.sustained) return 1.0;
+  // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
+  // in a thousand.
+  double factor = 1.0;
+  for (int round = 0; round < 2; ++round)
+    factor = clock_factor(machine_, busy_share(simulate(shift, factor, nullptr)),
+                          shift.of(Source::clock));
+  return factor;
+}
+
+Step StepModel::run(const Shift& shift) const {
+  return simulate(shift, settled_clock(shift), nullptr);
+}
+
+Timeline StepModel::timeline(const Shift& shift) const {
+  Timeline timeline;
+  simulate(shift, settled_clock(shift), &timeline);
+  return timeline;
+}
+
+}  // namespace ddpx

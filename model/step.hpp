@@ -1,0 +1,136 @@
+// One optimizer step of data-parallel training, term by term.
+//
+//   T_step = max(T_host, T_gpu)
+//
+// T_gpu walks two streams. The compute stream runs K forwards and backwards, the optimizer at the
+// end; the communication stream runs the buckets' all-reduces in order, bucket b from max(ready_b,
+// end_(b-1)). Products that run while a collective holds multiprocessors are slowed by their waves
+// (contention.hpp). Every term and its evidence: docs/model.md.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "model/strategy.hpp"
+#include "model/timeline.hpp"
+
+namespace ddpx {
+
+// Where a step's time goes. The terms of a step add up to it.
+enum class Term {
+  forward,                // of the last micro-batch
+  backward,               // of the last micro-batch, alone
+  accumulation,           // earlier micro-batches and adding their gradients
+  contention,             // what products lose beside collectives
+  copies,                 // into buckets, and out of them where that is exposed
+  compression,            // the compression hook's casts
+  exposed_communication,  // compute waits
+  optimizer,
+  host,       // the host is slower than the device by this much
+  imbalance,  // waiting for the slowest rank
+};
+inline constexpr std::size_t kTerms = 10;
+[[nodiscard]] std::string_view name(Term term);
+
+// Sources of uncertainty that a Shift moves, in standard errors.
+enum class Source { compute, memory, link, host, contention, hook, clock };
+inline constexpr std::size_t kSources = 7;
+[[nodiscard]] std::string_view name(Source source);
+
+// Bytes of one gradient element: gradients are fp32, also under autocast.
+inline constexpr double kGradientBytes = 4;
+
+struct Shift {
+  std::array<double, kSources> z{};
+  [[nodiscard]] double of(Source source) const { return z[static_cast<std::size_t>(source)]; }
+};
+
+enum class BoundBy { compute, communication, host };
+[[nodiscard]] std::string_view name(BoundBy bound);
+
+struct Step {
+  std::array<Seconds, kTerms> terms{};
+  Seconds communication_busy{};  // a collective is running
+
+  [[nodiscard]] Seconds total() const;
+  [[nodiscard]] Seconds term(Term t) const { return terms[static_cast<std::size_t>(t)]; }
+  // Share of the step in which compute waits for communication.
+  [[nodiscard]] double communication_share() const;
+  [[nodiscard]] double communication_busy_share() const;
+  // What the step would have to be rid of to get faster: the largest of device work, exposed
+  // communication and host.
+  [[nodiscard]] BoundBy bound_by() const;
+};
+
+// Prices everything once, then answers for any shift of the constants. Cheap enough to be built per
+// forecast: one matrix-product lookup per distinct shape, one collective price per bucket. Keeps
+// references to machine, link and network.
+class StepModel {
+ public:
+  // Throws InputError for a job that makes no sense or a dtype the machine has not measured.
+  StepModel(const Machine& machine, const Link& link, const Network& network, const Job& job);
+
+  [[nodiscard]] Step run(const Shift& shift = {}) const;
+  // The same step with every span, for drawing.
+  [[nodiscard]] Timeline timeline(const Shift& shift = {}) const;
+
+  [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
+  // Whether a shape, a message size or a rank count lies outside what was measured.
+  [[nodiscard]] bool extrapolated() const { return extrapolated_; }
+
+ private:
+  // Device work of one layer in one direction: products, then memory-bound kernels and gaps.
+  struct Work {
+    double seconds = 0;          // alone
+    double variance_weight = 0;  // relative error of `seconds`
+    std::optional<KernelGrid> grid;
+  };
+  struct LayerWork {
+    std::size_t shape = 0;  // index into shapes_
+    std::size_t tensors = 0;
+    double gradient_bytes = 0;
+  };
+  struct Shape {
+    Work forward;
+    std::array<Work, 2> backward;  // data gradient, weight gradient
+    double forward_traffic = 0;    // bytes
+    double backward_traffic = 0;
+    int forward_kernels = 0;
+    int backward_kernels = 0;
+  };
+  struct Collected {
+    double time = 0;
+    double relative_error = 0;
+  };
+  struct Context;
+
+  std::size_t shape_of(const Layer& layer, const ProductTable& products);
+  void price_collectives();
+  Collected price_collective(Collective kind, Bytes bytes, DType dtype);
+  // Walks the step with products at `clock` times their calibrated time.
+  Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
+  double settled_clock(const Shift& shift) const;
+  void synchronised(Context& context, Step& step) const;
+  void sharded(Context& context, Step& step) const;
+
+  const Machine& machine_;
+  const Link& link_;
+  const Network& network_;
+  Job job_;
+  int channels_ = 0;
+  std::vector<LayerWork> layers_;  // forward order
+  std::vector<Shape> shapes_;
+  std::vector<const Layer*> shape_layers_;
+  std::vector<Bucket> buckets_;
+  std::vector<Collected> collectives_;  // per bucket; FSDP: all-gather, reduce-scatter
+  double parameters_ = 0;
+  std::size_t tensors_ = 0;
+  bool extrapolated_ = false;
+};
+
+// Expected maximum of N independent standard normal values: how many standard deviations the
+// slowest of N ranks lies above the mean. Exact for N <= 2, elsewhere Blom's approximation of the
+// largest order statistic (Blom 1958), within 2 % to N = 1024.
+[[nodiscard]] double expected_maximum(int n);
+
+}  // namespace ddpx

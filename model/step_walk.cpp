@@ -1,0 +1,284 @@
+// The walk over a step's two streams: see step.hpp.
+#include <algorithm>
+#include <cmath>
+
+#include "model/step.hpp"
+
+namespace ddpx {
+namespace {
+
+// The compression hook casts (4 B read, 2 B written) and divides in place (2 + 2), later copies
+// back (2 read, 4 written): default_hooks.py.
+constexpr double kCompressBytes = 10;
+constexpr double kDecompressBytes = 6;
+// Adding a micro-batch's gradient reads both and writes one.
+constexpr double kAccumulateBytes = 12;
+// FSDP copies the unsharded parameters and gradients once in and once out around each collective: 4
+// passes of the gradient's bytes.
+constexpr double kFsdpCopyPasses = 4;
+// Memory traffic of a ring collective per byte of bus bandwidth: it reads what it sends, the peer's
+// data is written here, and reducing reads it again.
+constexpr double kCollectiveTraffic = 3;
+constexpr double kCollectiveTrafficError = 0.3;
+
+void add(Step& step, Term term, double seconds) {
+  step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
+}
+
+}  // namespace
+
+// Constants of one run, moved by the shift, and the walk's state.
+struct StepModel::Context {
+  const StepModel& model;
+  const Shift& shift;
+  Timeline* timeline;
+  double clock;      // compute time over the calibrated (short-run) time
+  double copy_rate;  // seconds per byte of memory traffic
+  double gap;
+  double memory_slowdown;
+  double fluid;  // slowdown of a product whose grid is unknown
+  double link_z;
+  double collective_slowdown;
+  double now = 0;
+
+  Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t)
+      : model(m),
+        shift(s),
+        timeline(t),
+        clock(clock_factor),
+        copy_rate(1.0 / m.machine_.copy_bandwidth.shifted(s.of(Source::memory)).value()),
+        gap(m.machine_.kernel_gap.value.value()),
+        memory_slowdown(1.0 + memory_share(m, s)),
+        fluid(1.0),
+        link_z(s.of(Source::link)),
+        collective_slowdown(
+            std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))) {
+    if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
+      // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
+      // untouched to the worst wave.
+      const double even = fluid_slowdown(m.machine_.device.multiprocessors, m.channels_);
+      const double z = std::clamp(s.of(Source::contention) / kNormalQuantile90, -1.0, 1.0);
+      fluid =
+          z >= 0 ? even + z * (std::max(even, kWorstWaveSlowdown) - even) : even + z * (even - 1.0);
+    }
+  }
+
+  // Share of the memory bandwidth that a collective takes while it runs: measured, or its traffic
+  // per byte on the bus.
+  static double memory_share(const StepModel& m, const Shift& s) {
+    if (m.machine_.memory_beside)
+      return std::max(0.0, m.machine_.memory_beside->shifted(s.of(Source::contention)) - 1.0);
+    const double share =
+        kCollectiveTraffic * (m.link_.bus_bandwidth() / m.machine_.copy_bandwidth.value);
+    return std::min(share * std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)),
+                    1.0);
+  }
+
+  [[nodiscard]] double product(const Work& work) const {
+    const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
+    return work.seconds * std::max(0.05, moved) * clock;
+  }
+  [[nodiscard]] double traffic(double bytes, int kernels) const {
+    return bytes * copy_rate + kernels * gap;
+  }
+  [[nodiscard]] double collective(std::size_t i) const {
+    const Collected& c = model.collectives_[i];
+    return c.time * std::max(0.05, 1.0 + link_z * c.relative_error);
+  }
+  void span(Stream stream, std::string_view what, std::size_t index, double start,
+            double end) const {
+    if (timeline == nullptr || end <= start) return;
+    timeline->spans.push_back(
+        {std::string(what) + " " + std::to_string(index), stream, Seconds(start), Seconds(end)});
+  }
+};
+
+// The last backward with its buckets: DistributedDataParallel in the steady state.
+void StepModel::synchronised(Context& c, Step& step) const {
+  if (buckets_.empty()) return;
+  const bool half = job_.strategy.compression.has_value();
+  const int multiprocessors = machine_.device.multiprocessors;
+  std::vector<double> starts(buckets_.size());
+  std::vector<double> ends(buckets_.size());
+  std::size_t launched = 0;
+  std::size_t tensor = 0;
+  const auto queue_left = [&] { return Seconds(launched == 0 ? 0.0 : ends[launched - 1] - c.now); };
+  const auto run = [&](double alone, double stretched, Term term) {
+    add(step, term, alone);
+    add(step, Term::contention, stretched - alone);
+    c.now += stretched;
+  };
+  // Memory-bound work and the collectives beside it share the memory: each loses what the other
+  // takes.
+  const auto run_memory = [&](double alone, Term term) {
+    const double stretched =
+        beside_collective(Seconds(alone), c.memory_slowdown, queue_left()).value();
+    const double delay = stretched - alone;
+    for (std::size_t b = launched; b-- > 0 && ends[b] > c.now;) {
+      ends[b] += delay;
+      if (starts[b] > c.now) starts[b] += delay;
+    }
+    run(alone, stretched, term);
+  };
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const LayerWork& layer = layers_[i];
+    const Shape& shape = shapes_[layer.shape];
+    const double start = c.now;
+    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels), Term::backward);
+    for (const Work& work : shape.backward) {
+      if (work.seconds <= 0) continue;
+      const Seconds alone(c.product(work));
+      const Seconds stretched =
+          work.grid && multiprocessors > 0
+              ? beside_collective(alone, *work.grid, multiprocessors, channels_, queue_left())
+              : beside_collective(alone, c.fluid, queue_left());
+      run(alone.value(), stretched.value(), Term::backward);
+    }
+    c.span(Stream::compute, "backward", i, start, c.now);
+    if (layer.tensors == 0) continue;
+    run_memory(c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
+    tensor += layer.tensors;
+    for (; launched < buckets_.size() && buckets_[launched].end <= tensor; ++launched) {
+      if (half) {
+        run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
+                   Term::compression);
+      }
+      starts[launched] = launched == 0 ? c.now : std::max(c.now, ends[launched - 1]);
+      ends[launched] = starts[launched] + c.collective(launched) * c.collective_slowdown;
+    }
+  }
+  // Products are over: what is left of the queue runs at its own speed.
+  const double backward_end = c.now;
+  double serial_end = backward_end;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const auto unslowed = [&](double t) {
+      return t <= backward_end ? t : backward_end + (t - backward_end) / c.collective_slowdown;
+    };
+    starts[b] = unslowed(starts[b]);
+    ends[b] = unslowed(ends[b]);
+    serial_end += c.collective(b);
+    step.communication_busy += Seconds(ends[b] - starts[b]);
+    c.span(Stream::communication, "all-reduce", b, starts[b], ends[b]);
+  }
+  if (half) {
+    // A Python hook keeps only part of the overlap: between this and none at all.
+    const double kept =
+        std::clamp(machine_.hook_overlap.shifted(c.shift.of(Source::hook)), 0.0, 1.0);
+    const double late = (1.0 - kept) * (serial_end - std::max(backward_end, ends.back()));
+    for (double& end : ends) end += late;
+  }
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const double wait = std::max(0.0, ends[b] - c.now);
+    add(step, Term::exposed_communication, wait);
+    c.now += wait;
+    const double start = c.now;
+    const double bytes = buckets_[b].bytes.value();
+    if (half)
+      run_memory(c.traffic(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
+    if (!job_.strategy.bucket_view) {
+      run_memory(c.traffic(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
+                 Term::copies);
+    }
+    c.span(Stream::compute, "copy-out", b, start, c.now);
+  }
+}
+
+// One FSDP unit around the whole model: the all-gather has nothing to hide behind and the
+// reduce-scatter starts after the last gradient.
+void StepModel::sharded(Context& c, Step& step) const {
+  const double gather = c.collective(0);
+  const double scatter = c.collective(1);
+  c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
+  add(step, Term::exposed_communication, gather);
+  c.now += gather;
+  double backward = 0;
+  for (const LayerWork& layer : layers_) {
+    const Shape& shape = shapes_[layer.shape];
+    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
+                c.traffic(shape.backward_traffic, shape.backward_kernels);
+  }
+  add(step, Term::backward, backward);
+  c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
+  c.now += backward;
+  const double copies = c.traffic(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
+  add(step, Term::copies, copies);
+  c.now += copies;
+  c.span(Stream::communication, "reduce-scatter", 0, c.now, c.now + scatter);
+  add(step, Term::exposed_communication, scatter);
+  c.now += scatter;
+  step.communication_busy += Seconds(gather + scatter);
+}
+
+Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) const {
+  Step step;
+  Context c(*this, shift, clock, timeline);
+  const int k = job_.strategy.micro_batches;
+  const bool shared = job_.gpus > 1 && job_.strategy.sync;
+  const bool fsdp = shared && job_.strategy.sharding == Sharding::fsdp_unit;
+  double forward = 0;
+  double backward = 0;
+  for (const LayerWork& layer : layers_) {
+    const Shape& shape = shapes_[layer.shape];
+    forward += c.product(shape.forward) + c.traffic(shape.forward_traffic, shape.forward_kernels);
+    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
+                c.traffic(shape.backward_traffic, shape.backward_kernels);
+  }
+  double earlier =
+      (k - 1) *
+      (forward + backward + c.traffic(kAccumulateBytes * parameters_, static_cast<int>(tensors_)));
+  c.span(Stream::compute, "earlier micro-batches", static_cast<std::size_t>(k - 1), c.now,
+         c.now + earlier);
+  add(step, Term::accumulation, earlier);
+  if (fsdp && k > 1) {
+    // FSDP shares every micro-batch's gradient unless told otherwise.
+    const double again = (k - 1) * (c.collective(0) + c.collective(1));
+    add(step, Term::exposed_communication, again);
+    step.communication_busy += Seconds(again);
+    earlier += again;
+  }
+  c.now += earlier;
+  c.span(Stream::compute, "forward", 0, c.now, c.now + forward);
+  add(step, Term::forward, forward);
+  c.now += forward;
+  if (fsdp) {
+    sharded(c, step);
+  } else if (shared) {
+    synchronised(c, step);
+  } else {
+    add(step, Term::backward, backward);
+    c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
+    c.now += backward;
+  }
+  const double share = fsdp ? 1.0 / job_.gpus : 1.0;
+  const double optimizer =
+      optimizer_traffic(job_.optimizer, parameters_).value() * share /
+          machine_.optimizer_bandwidth.shifted(shift.of(Source::memory)).value() +
+      c.gap;
+  c.span(Stream::compute, "optimizer", 0, c.now, c.now + optimizer);
+  add(step, Term::optimizer, optimizer);
+  c.now += optimizer;
+  if (job_.gpus > 1 && machine_.rank_spread > 0) {
+    const double compute =
+        (step.term(Term::forward) + step.term(Term::backward) + step.term(Term::accumulation))
+            .value();
+    add(step, Term::imbalance, machine_.rank_spread * expected_maximum(job_.gpus) * compute);
+  }
+  if (const HostCosts* host = machine_.host_costs(job_.engine)) {
+    const double tensors = static_cast<double>(tensors_);
+    double seconds = k * tensors * host->step_per_tensor.value.value() +
+                     (k - 1) * host->extra_micro_batch.value.value();
+    if (shared && !fsdp) {
+      const double buckets = static_cast<double>(buckets_.size());
+      seconds +=
+          tensors * host->sync_per_tensor.value.value() + buckets * host->per_bucket.value.value();
+      if (job_.strategy.compression) seconds += buckets * host->hook_per_bucket.value.value();
+    }
+    if (fsdp) seconds += host->fsdp.value.value();
+    seconds *= std::max(0.05, 1.0 + shift.of(Source::host) * host->step_per_tensor.relative_error);
+    add(step, Term::host, std::max(0.0, seconds - step.total().value()));
+    c.span(Stream::host, "host", 0, 0, seconds);
+  }
+  return step;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,103 @@
+#include "predict/explain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "predict/text.hpp"
+#include "predict/words.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr std::size_t kMostBuckets = 12;
+constexpr double kShown = 5e-4;  // half-widths below 0.05 % of the step are left out
+
+std::string spaced(std::string_view term) {
+  std::string text(term);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string terms_text(const ForecastRow& row) {
+  const Step& step = row.forecast.step;
+  const Seconds total = step.total();
+  TextTable table({{"term", true}, {"time"}, {"share"}, {"on one GPU"}});
+  for (std::size_t i = 0; i < kTerms; ++i) {
+    const auto term = static_cast<Term>(i);
+    const Seconds one = row.forecast.one_gpu_step.term(term);
+    if (step.term(term).value() == 0 && one.value() == 0) continue;
+    table.add({spaced(name(term)), time_text(step.term(term)), percent_text(step.term(term) / total), time_text(one)});
+  }
+  table.add({"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
+  return table.text();
+}
+
+std::string collectives_text(const Explanation& explanation) {
+  if (explanation.collectives.empty()) return "Nothing is exchanged.\n";
+  TextTable table({{"collective", true}, {"tensors"}, {"gradients"}, {"message"}, {"alone"}, {"bus bandwidth"}});
+  const auto add = [&](const CollectiveRow& c, const std::string& label) {
+    table.add({label, std::to_string(c.tensors), size_text(c.gradient), size_text(c.message), time_text(c.time),
+               rate_text(c.bus_bandwidth)});
+  };
+  const std::size_t count = explanation.collectives.size();
+  const std::size_t head = count > kMostBuckets ? kMostBuckets - 1 : count;
+  for (std::size_t i = 0; i < head; ++i) {
+    add(explanation.collectives[i], spaced(name(explanation.collectives[i].kind)) + " " + std::to_string(i + 1));
+  }
+  if (head < count) {
+    table.add({"(" + std::to_string(count - head - 1) + " more)", "", "", "", "", ""});
+    add(explanation.collectives.back(), spaced(name(explanation.collectives.back().kind)) + " " + std::to_string(count));
+  }
+  return table.text() + wrapped("Bus bandwidth of a large message: " + rate_text(explanation.peak_bus_bandwidth) +
+                                ". A ring sends " + size_text(explanation.sent_per_rank) + " from each rank per step.");
+}
+
+std::string interval_lines(const ForecastRow& row) {
+  const Forecast& f = row.forecast;
+  std::vector<std::size_t> order(kSources);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return f.sensitivity[a] > f.sensitivity[b]; });
+  std::string parts;
+  for (std::size_t i : order) {
+    if (f.sensitivity[i] < kShown) continue;
+    parts += std::string(name(static_cast<Source>(i))) + " " + percent_text(f.sensitivity[i]) + ", ";
+  }
+  parts += "the model's residual " + percent_text(residual_half_width(f));
+  return wrapped("The step's 90 % interval, +-" + percent_text(f.step_time_s.relative_half_width()) +
+                     ", adds the squares of: " + parts + ".",
+                 2);
+}
+
+std::string list_text(const std::string& head, const std::vector<std::string>& lines, const std::string& none) {
+  if (lines.empty()) return none;
+  std::string text = head + "\n";
+  for (const std::string& line : lines) text += wrapped("- " + ascii(line), 2);
+  return text;
+}
+
+}  // namespace
+
+double residual_half_width(const Forecast& forecast) {
+  const double half = forecast.step_time_s.relative_half_width();
+  double squares = half * half;
+  for (double s : forecast.sensitivity) squares -= s * s;
+  return std::sqrt(std::max(0.0, squares));
+}
+
+std::string explanation_text(const ForecastDocument& document, const ForecastRow& row) {
+  std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link_title) : "1 x " + ascii(document.device);
+  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) + ", " + describe(row.job.strategy);
+  std::string text = wrapped("Why: " + title, 5) + terms_text(row);
+  if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
+  if (row.amdahl) {
+    text += wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(row.amdahl->parallel_fraction) +
+                    ", ceiling " + factor_text(row.amdahl->ceiling()) + ".");
+  }
+  text += interval_lines(row);
+  text += list_text("Borrowed:", row.rests_on, "Nothing is borrowed: every constant was measured on this machine.\n");
+  text += list_text("Outside the calibration:", row.extrapolated, "Nothing lies outside the calibration.\n");
+  return text;
+}
+
+}  // namespace ddpx

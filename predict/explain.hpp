@@ -1,0 +1,16 @@
+// Why a forecast says what it says (--explain): terms that add up to the step, the collectives and what they cost, what the interval
+// rests on and what lies outside the calibration.
+#pragma once
+
+#include <string>
+
+#include "predict/result.hpp"
+
+namespace ddpx {
+
+[[nodiscard]] std::string explanation_text(const ForecastDocument& document, const ForecastRow& row);
+
+// The half-width that the sources of uncertainty leave unexplained: the model's residual, as a fraction of the step.
+[[nodiscard]] double residual_half_width(const Forecast& forecast);
+
+}  // namespace ddpx

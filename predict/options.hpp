@@ -1,0 +1,42 @@
+// The command line of ddpx-predict as written: words, not yet values. request.hpp gives them their meaning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpx {
+
+struct Options {
+  std::optional<std::string> machine;
+  std::vector<std::string> links;
+  std::optional<std::string> gpus;  // "2,4,8"
+  std::vector<std::string> networks;
+  std::optional<std::string> params;
+  std::optional<std::string> step_time;
+  std::optional<std::string> batch;  // "64,256"
+  std::optional<std::string> sweep;
+  std::optional<std::string> engine;
+  std::optional<std::string> dtype;
+  std::optional<std::string> optimizer;
+  std::optional<std::string> scaling;
+  std::vector<std::string> strategies;
+  std::optional<std::string> infer_link;  // "t1=120ms,tn=180ms"
+  bool crossover = false;
+  bool explain = false;
+  bool list_links = false;
+  bool list_machines = false;
+  bool csv = false;
+  bool json = false;
+};
+
+struct ParsedOptions {
+  Options options;
+  // Set when the command line asked only for --help or --version: the text to print.
+  std::optional<std::string> message;
+};
+
+// Throws InputError for an unknown or malformed option, with the nearest accepted one.
+[[nodiscard]] ParsedOptions parse_options(int argc, const char* const* argv, const std::string& version);
+
+}  // namespace ddpx

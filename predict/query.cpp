@@ -1,0 +1,176 @@
+#include "predict/query.hpp"
+
+#include <algorithm>
+
+#include "model/error.hpp"
+#include "predict/grounds.hpp"
+
+namespace ddpx {
+namespace {
+
+// What stays the same along one sweep.
+struct Setting {
+  const Query& query;
+  const Link& link;
+  Job job;
+};
+
+ForecastRow row_of(const Setting& setting, const Network& network, const Job& job) {
+  const Machine& machine = setting.query.machine;
+  ForecastRow row;
+  row.network = network.name;
+  row.parameters = network.parameters();
+  if (network.width > 0) row.width = network.width;
+  row.job = job;
+  row.link = setting.link.name;
+  row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
+  row.machine = machine.name;
+  row.forecast = forecast(machine, setting.link, network, job);
+  if (row.forecast.extrapolated) row.extrapolated = outside_calibration(machine, setting.link, network, job);
+  row.rests_on = borrowed(machine, setting.link, job);
+  if (job.gpus > 1) row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
+  if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
+  return row;
+}
+
+std::optional<double> break_even(const Setting& setting, const Network& network) {
+  const auto speedup_at = [&](double batch) {
+    Job job = setting.job;
+    job.batch_per_rank = batch;
+    return point_forecast(setting.query.machine, setting.link, network, job).speedup.value;
+  };
+  const double least = setting.job.scaling == Scaling::strong ? setting.job.gpus : 1;
+  return break_even_batch(speedup_at, least, kLargestBatch);
+}
+
+// Finds the crossings over rows of one sweep; nothing when the axis does not rise along it (a key that adds no parameters).
+std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series, std::span<const ForecastRow> rows,
+                                      SweepAxis axis) {
+  std::vector<SweepPoint> points;
+  for (const ForecastRow& row : rows) {
+    const double x = axis == SweepAxis::parameters ? row.parameters : row.job.batch_per_rank;
+    if (!points.empty() && !(x > points.back().x)) return std::nullopt;
+    points.push_back({x, row.forecast.speedup});
+  }
+  CrossoverRow result;
+  result.network = axis == SweepAxis::parameters ? series.name : rows.front().network;
+  result.gpus = setting.job.gpus;
+  result.link = setting.link.name;
+  result.strategy = describe(setting.job.strategy);
+  if (axis == SweepAxis::parameters) result.batch_per_rank = setting.job.batch_per_rank;
+  result.axis = axis;
+  result.sweep_low = points.front().x;
+  result.sweep_high = points.back().x;
+  const auto by_speedup = [](const SweepPoint& a, const SweepPoint& b) { return a.speedup.value < b.speedup.value; };
+  const auto [lowest, highest] = std::minmax_element(points.begin(), points.end(), by_speedup);
+  result.lowest_speedup = lowest->speedup;
+  result.highest_speedup = highest->speedup;
+  result.crossings = crossings(points);
+  return result;
+}
+
+class Runner {
+ public:
+  explicit Runner(const Query& query) : query_(query) {}
+
+  // Networks vary fastest, batches next.
+  void add_rows(const Setting& base) {
+    for (const NetworkSeries& series : query_.networks) {
+      if (query_.batch_swept) {
+        add_batches(base, series);
+      } else {
+        for (double batch : query_.batches) add_networks(base, series, batch);
+      }
+    }
+  }
+
+  ForecastDocument take() { return std::move(document_); }
+  void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
+  void describe_machine() {
+    document_.machine = query_.machine.name;
+    document_.device = query_.machine.device.name;
+    document_.warnings = query_.warnings;
+    if (query_.machine.host_costs(query_.job.engine) == nullptr) {
+      warn("machine " + query_.machine.name + " has no host costs for the " + std::string(name(query_.job.engine)) +
+           " engine: the forecast leaves the host out");
+    }
+  }
+
+ private:
+  [[nodiscard]] bool crosses(const Setting& setting) const { return setting.job.gpus > 1; }
+
+  void add_row(const Setting& setting, const Network& network) {
+    document_.rows.push_back(row_of(setting, network, setting.job));
+    if (query_.crossover && crosses(setting)) document_.rows.back().break_even_batch_per_rank = break_even(setting, network);
+  }
+
+  void add_networks(const Setting& base, const NetworkSeries& series, double batch) {
+    Setting setting = base;
+    setting.job.batch_per_rank = batch;
+    const std::size_t first = document_.rows.size();
+    if (series.sweep.empty()) add_row(setting, series.at(0));
+    for (double value : series.sweep) add_row(setting, series.at(value));
+    if (series.sweep.empty() || !crosses(setting)) return;
+    add_crossover(setting, series, first, SweepAxis::parameters);
+  }
+
+  void add_batches(const Setting& base, const NetworkSeries& series) {
+    const Network network = series.at(0);
+    const std::size_t first = document_.rows.size();
+    Setting setting = base;
+    for (double batch : query_.batches) {
+      setting.job.batch_per_rank = batch;
+      document_.rows.push_back(row_of(setting, network, setting.job));
+    }
+    if (crosses(setting)) add_crossover(setting, series, first, SweepAxis::batch_per_rank);
+  }
+
+  void add_crossover(const Setting& setting, const NetworkSeries& series, std::size_t first, SweepAxis axis) {
+    const std::span<const ForecastRow> rows = std::span(document_.rows).subspan(first);
+    std::optional<CrossoverRow> found = crossover(setting, series, rows, axis);
+    if (!found) return;
+    if (query_.crossover) {
+      const double largest = series.sweep.empty() ? 0 : series.sweep.back();
+      found->break_even_batch_per_rank = rows.back().break_even_batch_per_rank;
+      if (axis == SweepAxis::batch_per_rank) found->break_even_batch_per_rank = break_even(setting, series.at(largest));
+    }
+    document_.crossovers.push_back(std::move(*found));
+  }
+
+  const Query& query_;
+  ForecastDocument document_;
+};
+
+void check(const Query& query) {
+  double networks = 0;
+  for (const NetworkSeries& series : query.networks) networks += static_cast<double>(std::max<std::size_t>(1, series.sweep.size()));
+  const double rows = networks * static_cast<double>(query.links.size()) * static_cast<double>(query.gpus.size()) *
+                      static_cast<double>(query.strategies.size()) * static_cast<double>(query.batches.size());
+  if (rows > static_cast<double>(kMostRows)) {
+    throw InputError("--sweep", "and the other lists combine to more than " + std::to_string(kMostRows) +
+                                         " forecasts; give fewer values or a larger --sweep step");
+  }
+}
+
+}  // namespace
+
+std::string_view name(SweepAxis axis) { return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank"; }
+
+ForecastDocument run(const Query& query) {
+  check(query);
+  Runner runner(query);
+  runner.describe_machine();
+  for (const Link& link : query.links) {
+    for (int gpus : query.gpus) {
+      for (const Strategy& strategy : query.strategies) {
+        Setting setting{query, link, query.job};
+        setting.job.gpus = gpus;
+        setting.job.strategy = strategy;
+        runner.add_rows(setting);
+      }
+    }
+  }
+  return runner.take();
+}
+
+}  // namespace ddpx

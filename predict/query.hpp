@@ -1,0 +1,40 @@
+// The question put to the model, with every name already resolved: which networks on how many GPUs of which machine over which links.
+// run() answers it; it reads no file, no clock and no device.
+#pragma once
+
+#include <functional>
+
+#include "predict/result.hpp"
+
+namespace ddpx {
+
+// One network, or a family along a sweep. Networks are made one at a time: a long sweep never holds them all.
+struct NetworkSeries {
+  std::string name;           // as for --network, without the swept key
+  std::vector<double> sweep;  // empty: one network, made from any value
+  std::function<Network(double)> at;
+};
+
+struct Query {
+  Machine machine;
+  std::vector<Link> links;
+  std::vector<NetworkSeries> networks;
+  std::vector<int> gpus{2};
+  std::vector<double> batches{256};
+  bool batch_swept = false;
+  std::vector<Strategy> strategies{Strategy{}};
+  // Scaling, dtype, optimizer and engine of every row.
+  Job job;
+  bool crossover = false;
+  bool explain = false;
+  std::vector<std::string> warnings;  // of the resolution; handed through
+};
+
+// More rows than this are refused before any is computed.
+inline constexpr std::size_t kMostRows = 1'000'000;
+
+// Every combination of links, GPU counts, strategies, batches and networks, in that order; the networks vary fastest. Throws InputError
+// for what the model refuses.
+[[nodiscard]] ForecastDocument run(const Query& query);
+
+}  // namespace ddpx

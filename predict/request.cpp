@@ -1,0 +1,179 @@
+#include "predict/request.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "predict/measured.hpp"
+#include "predict/quantity.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr int kMostGpus = 1 << 20;
+constexpr double kMostBatch = 1e9;
+
+// Values of a comma-separated flag, in the order given and none twice.
+template <class Parse>
+auto distinct_list(std::string_view flag, const std::string& text, Parse parse) {
+  std::vector<decltype(parse(text))> values;
+  for (const std::string& word : parse_list(flag, text)) {
+    const auto value = parse(word);
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      throw InputError(flag, "'" + shown(word) + "' is given twice");
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+template <class Value, class From>
+Value word_of(std::string_view flag, const std::string& text, From from, std::string_view accepted) {
+  if (const std::optional<Value> value = from(text)) return *value;
+  throw InputError(flag, "'" + shown(text) + "' is unknown; accepted: " + std::string(accepted));
+}
+
+std::optional<Scaling> scaling_from(std::string_view word) {
+  if (word == "weak") return Scaling::weak;
+  if (word == "strong") return Scaling::strong;
+  return std::nullopt;
+}
+
+double batch_of(const std::string& word) {
+  const double batch = parse_amount("--batch", word);
+  if (batch < 1 || batch > kMostBatch || batch != static_cast<double>(static_cast<long long>(batch))) {
+    throw InputError("--batch", "'" + shown(word) + "' is no whole number of samples from 1 to 10^9");
+  }
+  return batch;
+}
+
+// The one network every point of a batch sweep, or a list of networks, is made from.
+NetworkSeries fixed(Network network) {
+  NetworkSeries series;
+  series.name = network.name;
+  series.at = [network = std::move(network)](double) { return network; };
+  return series;
+}
+
+NetworkSeries family(const std::string& spec, const Sweep& sweep) {
+  NetworkSeries series;
+  series.name = spec;
+  series.sweep = sweep.values;
+  series.at = [spec, key = sweep.key](double value) { return network_from(with_key(spec, key, value)); };
+  for (double end : {sweep.values.front(), sweep.values.back()}) static_cast<void>(series.at(end));
+  return series;
+}
+
+bool gives_key(const std::string& spec, const std::string& key) {
+  return spec.find(":" + key + "=") != std::string::npos || spec.find("," + key + "=") != std::string::npos;
+}
+
+std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep, const Resolvers& resolvers) {
+  const bool widths = sweep && sweep->key != "batch";
+  if (options.networks.empty() && !sweep) return {family(kDefaultNetwork, parse_sweep("--sweep", kDefaultSweep))};
+  if (options.networks.empty() && widths) return {family(kDefaultNetwork, *sweep)};
+  std::vector<NetworkSeries> list;
+  std::set<std::string> names;
+  for (const std::string& text : options.networks) {
+    if (!widths) {
+      list.push_back(fixed(is_network_spec(text) ? network_from(text) : resolvers.network_file(text)));
+    } else if (!is_network_spec(text)) {
+      throw InputError("--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
+                                      "' does not have; sweep batch, or name a generator such as mlp:depth=8");
+    } else if (gives_key(text, sweep->key)) {
+      throw InputError("--network", "'" + shown(text) + "' sets " + sweep->key + ", which --sweep varies; leave it out");
+    } else {
+      list.push_back(family(text, *sweep));
+    }
+    if (!names.insert(list.back().name).second) throw InputError("--network", "'" + shown(text) + "' is given twice");
+  }
+  return list;
+}
+
+std::vector<Link> links_of(const Options& options, const Machine& machine, const Resolvers& resolvers) {
+  if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
+  std::vector<Link> list;
+  std::set<std::string> names;
+  for (const std::string& text : options.links) {
+    list.push_back(resolvers.link(text, machine));
+    if (!names.insert(list.back().name).second) {
+      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) + "', which is already given");
+    }
+  }
+  return list;
+}
+
+std::vector<Strategy> strategies_of(const Options& options) {
+  if (options.strategies.empty()) return {Strategy{}};
+  std::vector<Strategy> list;
+  std::set<std::string> names;
+  for (const std::string& text : options.strategies) {
+    list.push_back(parse_strategy(text));
+    if (!names.insert(describe(list.back())).second) {
+      throw InputError("--strategy", "'" + shown(text) + "' is the same as one given before");
+    }
+  }
+  return list;
+}
+
+Job job_of(const Options& options) {
+  Job job;
+  if (options.engine) job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
+  if (options.dtype) job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
+  if (options.optimizer) job.optimizer = word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
+  if (options.scaling) job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
+  return job;
+}
+
+// Options that describe how ranks exchange gradients, when there is one rank.
+void check_one_gpu(const Query& query, const Options& options) {
+  if (query.gpus != std::vector<int>{1}) return;
+  const auto useless = [](const char* flag) {
+    throw InputError(flag, "cannot change a step on one GPU; leave it out or give --gpus 2 or more");
+  };
+  if (!options.links.empty()) useless("--link");
+  if (options.scaling) useless("--scaling");
+  if (options.crossover) useless("--crossover");
+  if (!options.strategies.empty()) useless("--strategy");
+}
+
+}  // namespace
+
+Query query_from(const Options& options, const Resolvers& resolvers) {
+  check(options);
+  Query query;
+  query.crossover = options.crossover;
+  query.explain = options.explain;
+  query.job = job_of(options);
+  query.strategies = strategies_of(options);
+  if (options.gpus) {
+    query.gpus = distinct_list("--gpus", *options.gpus, [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
+  }
+  check_one_gpu(query, options);
+  if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
+  std::optional<Sweep> sweep;
+  if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
+  query.machine = resolvers.machine(options.machine);
+  if (query.gpus == std::vector<int>{1}) {
+    query.links = {Link{}};
+  } else {
+    query.links = links_of(options, query.machine, resolvers);
+  }
+  if (options.params) {
+    const MeasuredModel model{parse_amount("--params", *options.params), parse_time("--step-time", *options.step_time),
+                              query.batches.front()};
+    // The stated time is priced in whatever dtype the machine has products of: there are none to price.
+    if (!query.machine.products.empty()) query.job.dtype = query.machine.products.front().product.dtype;
+    query.networks = {fixed(measured_network(query.machine, query.job, model))};
+  } else {
+    query.networks = networks_of(options, sweep, resolvers);
+  }
+  if (sweep && sweep->key == "batch") {
+    query.batches = sweep->values;
+    query.batch_swept = true;
+  }
+  return query;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,156 @@
+#include "predict/table.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "predict/explain.hpp"
+#include "predict/text.hpp"
+#include "predict/words.hpp"
+
+namespace ddpx {
+namespace {
+
+using Cell = std::function<std::string(const ForecastRow&)>;
+
+// A column of the table. Where all rows agree it moves to the line above; of a table too wide, words turn into keys and those that are
+// `spare` go, later ones first.
+struct Field {
+  TextTable::Column column;
+  Cell cell;
+  bool varies = false;   // shown only where rows differ
+  bool spare = false;
+  std::string label;     // in the line above, before the value all rows share
+};
+
+std::vector<Field> fields(const ForecastDocument& document) {
+  const bool break_even = std::any_of(document.rows.begin(), document.rows.end(),
+                                      [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
+  const bool strong = !document.rows.empty() && document.rows.front().job.scaling == Scaling::strong;
+  std::vector<Field> all;
+  const auto varying = [&](const char* head, bool left, const char* label, Cell cell) {
+    all.push_back({{head, left}, std::move(cell), true, false, label});
+  };
+  varying("link", true, "link ", [](const ForecastRow& r) { return ascii(r.link); });
+  varying("strategy", true, "strategy ", [](const ForecastRow& r) { return describe(r.job.strategy); });
+  varying("network", true, "", [](const ForecastRow& r) { return ascii(r.network); });
+  varying("GPUs", false, "GPUs ", [](const ForecastRow& r) { return std::to_string(r.job.gpus); });
+  varying("batch", false, strong ? "batch of all ranks " : "batch per rank ",
+          [](const ForecastRow& r) { return count_text(r.job.batch_per_rank); });
+  const auto always = [&](const char* head, bool left, bool spare, Cell cell) {
+    all.push_back({{head, left}, std::move(cell), false, spare, ""});
+  };
+  always("params", false, false, [](const ForecastRow& r) { return amount_text(r.parameters); });
+  always("step", false, false, [](const ForecastRow& r) { return time_text(Seconds(r.forecast.step_time_s.value)); });
+  always("speedup (90 %)", false, false, [](const ForecastRow& r) { return interval_text(r.forecast.speedup); });
+  always("comm", false, true, [](const ForecastRow& r) { return percent_text(r.forecast.step.communication_share()); });
+  always("bound by", true, true, [](const ForecastRow& r) {
+    const BoundBy bound = r.forecast.step.bound_by();
+    return bound == BoundBy::communication ? "comm" : std::string(name(bound));
+  });
+  if (break_even) {
+    always("pays from batch", false, true, [](const ForecastRow& r) {
+      return r.break_even_batch_per_rank ? amount_text(*r.break_even_batch_per_rank) : std::string("-");
+    });
+  }
+  always("verdict", true, false, verdict_text);
+  return all;
+}
+
+bool differs(const ForecastDocument& document, const Field& field) {
+  const std::string first = field.cell(document.rows.front());
+  return std::any_of(document.rows.begin(), document.rows.end(), [&](const ForecastRow& r) { return field.cell(r) != first; });
+}
+
+TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
+  std::vector<TextTable::Column> columns;
+  for (const Field& field : fields) columns.push_back(field.column);
+  TextTable table(std::move(columns));
+  for (const ForecastRow& row : document.rows) {
+    std::vector<std::string> cells;
+    for (const Field& field : fields) cells.push_back(field.cell(row));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+// Replaces a column's words by [1], [2], ... and returns what they stand for.
+std::string abbreviate(const ForecastDocument& document, Field& field) {
+  std::vector<std::string> words;
+  for (const ForecastRow& row : document.rows) {
+    const std::string word = field.cell(row);
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  std::string legend;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    legend += wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], 4);
+  }
+  field.cell = [words, full = field.cell](const ForecastRow& row) {
+    const auto at = std::find(words.begin(), words.end(), full(row));
+    return "[" + std::to_string(at - words.begin() + 1) + "]";
+  };
+  return legend;
+}
+
+// Narrows until it fits: first words to keys, widest use first, then spare columns away.
+std::string fitted(const ForecastDocument& document, std::vector<Field> shown) {
+  std::string legend;
+  for (const char* head : {"network", "strategy", "link"}) {
+    if (table_of(document, shown).width() <= kColumns) break;
+    const auto field = std::find_if(shown.begin(), shown.end(), [&](const Field& f) { return f.column.head == head; });
+    if (field != shown.end()) legend += abbreviate(document, *field);
+  }
+  while (table_of(document, shown).width() > kColumns) {
+    const auto spare = std::find_if(shown.rbegin(), shown.rend(), [](const Field& f) { return f.spare; });
+    if (spare == shown.rend()) break;
+    shown.erase(std::next(spare).base());
+  }
+  return legend + table_of(document, shown).text();
+}
+
+std::string rows_text(const ForecastDocument& document) {
+  const Job& job = document.rows.front().job;
+  std::string shared = "machine " + ascii(document.machine) + " (" + ascii(document.device) + "), engine " +
+                       std::string(name(job.engine)) + ", " + std::string(name(job.dtype)) + ", " + std::string(name(job.optimizer)) +
+                       ", " + (job.scaling == Scaling::strong ? "strong" : "weak") + " scaling";
+  std::vector<Field> shown;
+  const bool sized = std::any_of(document.rows.begin(), document.rows.end(),
+                                 [](const ForecastRow& r) { return r.width.has_value(); });
+  for (Field& field : fields(document)) {
+    const bool differ = differs(document, field);
+    if (field.varies && !differ) {
+      shared += ", " + field.label + field.cell(document.rows.front());
+    } else if (field.column.head != "network" || !sized || document.crossovers.empty()) {
+      shown.push_back(std::move(field));  // along a sweep the parameters name the network
+    }
+  }
+  return wrapped(shared) + "\n" + fitted(document, std::move(shown));
+}
+
+std::string crossovers_text(const ForecastDocument& document) {
+  std::string text;
+  for (const CrossoverRow& c : document.crossovers) {
+    if (!c.break_even_batch_per_rank) continue;
+    text += wrapped("Break-even batch for the largest network swept, " + setting_text(c.gpus, document.device, c.link) + ", " +
+                        ascii(c.strategy) + ": pays from " + amount_text(*c.break_even_batch_per_rank) + " samples per rank on.",
+                    2);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(const ForecastDocument& document) {
+  std::string text;
+  if (document.inferred) text += wrapped(document.inferred->reading);
+  if (document.rows.empty()) return text;
+  text += verdicts_in_words(document);
+  text += crossovers_text(document);
+  text += grounds_in_words(document);
+  text += "\n" + rows_text(document);
+  for (const ForecastRow& row : document.rows) {
+    if (row.explanation) text += "\n" + explanation_text(document, row);
+  }
+  return text;
+}
+
+}  // namespace ddpx

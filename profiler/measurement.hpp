@@ -1,0 +1,96 @@
+// Raw measurements: what was timed, never what follows from it. A measurements file is written once and not edited; every machine can
+// be fitted again from it with no device. Published measurements of others enter the same way, with their source.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/machine.hpp"
+
+namespace ddpx {
+
+// The kernel that did most of a product's work, from kernel records.
+struct KernelRecord {
+  std::string name;
+  double blocks = 0;  // grid x * y * z
+  int threads = 0;    // per block
+  int registers_per_thread = 0;
+  int shared_bytes = 0;
+  bool persistent = false;
+};
+
+struct ProductSample {
+  Product product;
+  std::vector<double> seconds;
+  std::optional<KernelRecord> kernel;
+};
+
+struct CollectiveSample {
+  std::string link;
+  CollectiveCall call;
+  std::vector<double> seconds;
+  std::string tool;  // "nccl-tests", "torch", ...: torch's small messages carry host time
+};
+
+struct CopySample {
+  Bytes bytes{};  // copied; traffic is twice that
+  std::vector<double> seconds;
+};
+
+struct OptimizerSample {
+  OptimizerStep step;
+  std::vector<double> seconds;
+};
+
+enum class Clocks { burst, sustained };
+[[nodiscard]] inline std::string_view name(Clocks clocks) { return clocks == Clocks::burst ? "burst" : "sustained"; }
+
+// A whole optimizer step on one GPU.
+struct StepSample {
+  std::string network;  // as for --network
+  double batch = 0;
+  int micro_batches = 1;
+  DType dtype = DType::fp32;
+  Optimizer optimizer = Optimizer::sgd;
+  Engine engine = Engine::torch;
+  Clocks clocks = Clocks::burst;
+  std::vector<double> seconds;
+  std::string note;
+};
+
+// A constant taken from elsewhere, because these measurements cannot give it. `constant` is a field name of the machine file.
+struct Prior {
+  std::string constant;
+  double value = 0;
+  double relative_error = 0;
+  std::string source;
+};
+
+// What a measured link is, beside its samples.
+struct LinkDescription {
+  std::string name;
+  std::string title;
+  Topology topology = Topology::pcie;
+  int channels = 0;
+  double peak_bytes_per_s = 0;
+  std::string source;
+};
+
+struct Measurements {
+  std::string name;
+  std::string source;
+  Device device;
+  std::vector<std::pair<std::string, std::string>> context;  // host, driver, library versions, environment switches
+  std::vector<LinkDescription> links;
+  std::vector<ProductSample> products;
+  std::vector<CollectiveSample> collectives;
+  std::vector<CopySample> copies;
+  std::vector<OptimizerSample> optimizers;
+  std::vector<StepSample> steps;
+  std::vector<Prior> priors;
+  std::vector<std::string> notes;
+};
+
+}  // namespace ddpx

@@ -1,0 +1,190 @@
+#include "model/contention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <random>
+#include <vector>
+
+namespace ddpx {
+namespace {
+
+constexpr int kSms = 132;  // H200
+
+struct Case {
+  double blocks;
+  double per_multiprocessor;
+  int channels;
+  double predicted;
+  double measured;  // on two H200, kernel records beside NCCL's all-reduce
+};
+
+// The wave arithmetic by hand, and what kernels did: the formula has no fitted number.
+TEST(WaveSlowdown, is_the_ratio_of_waves_and_what_kernels_measured) {
+  for (const Case& c : std::initializer_list<Case>{
+           {512, 1, 24, 5.0 / 4, 1.26},    // width 4096 batch 256, weight gradient: ceil(512/108) / ceil(512/132)
+           {128, 1, 24, 2.0, 1.98},        // the same, data gradient, grid 16 x 2 x 4
+           {4096, 2, 24, 19.0 / 16, 1.20},  // width 8192
+           {2304, 4, 24, 6.0 / 5, 1.22},   // width 3072
+           {128, 1, 4, 1.0, 1.01},         // 128 blocks fit beside four channels
+       }) {
+    const double slowdown = wave_slowdown({c.blocks, c.per_multiprocessor, false}, kSms, c.channels);
+    EXPECT_DOUBLE_EQ(slowdown, c.predicted) << c.blocks;
+    EXPECT_NEAR(slowdown, c.measured, 0.025 * c.measured) << c.blocks;
+  }
+}
+
+TEST(WaveSlowdown, is_one_without_a_collective) {
+  EXPECT_EQ(wave_slowdown({512, 1, false}, kSms, 0), 1.0);
+  EXPECT_EQ(wave_slowdown({132, 1, true}, kSms, 0), 1.0);
+  EXPECT_EQ(wave_slowdown({512, 1, false}, kSms, -3), 1.0);
+}
+
+TEST(WaveSlowdown, of_a_persistent_kernel_lies_in_the_measured_range) {
+  const double slowdown = wave_slowdown({132, 1, true}, kSms, 24);  // measured 1.30-1.42
+  EXPECT_GT(slowdown, 1.28);
+  EXPECT_LT(slowdown, 1.44);
+  const double few = wave_slowdown({132, 1, true}, kSms, 4);  // measured 1.05-1.28
+  EXPECT_GT(few, 1.03);
+  EXPECT_LT(few, 1.28);
+}
+
+TEST(WaveSlowdown, leaves_at_least_one_multiprocessor) {
+  EXPECT_DOUBLE_EQ(wave_slowdown({40, 1, false}, 40, 40), 40.0);
+  EXPECT_DOUBLE_EQ(wave_slowdown({40, 1, false}, 40, 400), 40.0);
+  EXPECT_DOUBLE_EQ(fluid_slowdown(40, 400), 40.0);
+}
+
+TEST(Waves, count_and_efficiency_by_hand) {
+  EXPECT_EQ(waves({512, 1, false}, kSms), 4);
+  EXPECT_EQ(waves({528, 1, false}, kSms), 4);
+  EXPECT_EQ(waves({529, 1, false}, kSms), 5);
+  EXPECT_EQ(waves({1, 8, false}, kSms), 1);
+  EXPECT_DOUBLE_EQ(wave_efficiency({528, 1, false}, kSms), 1.0);
+  EXPECT_DOUBLE_EQ(wave_efficiency({66, 1, false}, kSms), 0.5);
+  EXPECT_DOUBLE_EQ(fluid_slowdown(kSms, 24), 132.0 / 108);
+}
+
+struct Launch {
+  int threads;
+  int registers;
+  int shared;
+  int capability;
+  int resident;
+};
+
+TEST(Residency, of_kernels_with_known_occupancy) {
+  for (const Launch& l : std::initializer_list<Launch>{
+           {256, 202, 49152, 90, 1},  // registers: 208 x 32 x 8 = 53,248 of 65,536
+           {128, 128, 13056, 90, 4},  // registers: 16,384 each
+           {1024, 32, 0, 90, 2},      // threads: 2 x 1024
+           {1024, 32, 0, 75, 1},      // T4 holds 1024 threads
+           {32, 16, 0, 90, 32},       // at most 32 blocks
+           {32, 16, 0, 75, 16},       // T4: 16
+           {128, 32, 100 * 1024, 90, 2},  // shared: 233,472 / (102,400 + 1,024)
+           {128, 32, 32 * 1024, 75, 2},   // T4: 65,536 / 32,768, nothing reserved
+           {256, 255, 0, 90, 1},
+       }) {
+    EXPECT_EQ(resident_blocks(l.threads, l.registers, l.shared, l.capability), l.resident)
+        << l.threads << ' ' << l.registers << ' ' << l.shared << ' ' << l.capability;
+  }
+}
+
+TEST(Residency, is_at_least_one_whatever_a_record_claims) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  for (int wild : {kMost, -1, 0, -kMost, 1 << 20}) {
+    EXPECT_GE(resident_blocks(wild, wild, wild, 90), 1);
+    EXPECT_GE(resident_blocks(256, wild, 0, 75), 1);
+    EXPECT_GE(resident_blocks(256, 0, wild, wild), 1);
+  }
+}
+
+TEST(Residency, limits_are_known_for_the_usual_generations_only) {
+  for (int known : {70, 75, 80, 86, 89, 90, 100, 120}) EXPECT_TRUE(residency_limits(known)) << known;
+  EXPECT_FALSE(residency_limits(35));
+  EXPECT_FALSE(residency_limits(0));
+  EXPECT_EQ(residency_limits(75)->threads, 1024);
+}
+
+// Every block put on the slot that is free first; the collective's slots open when it ends.
+double place_blocks(double alone, const KernelGrid& grid, int sms, int channels, double beside) {
+  const int per = static_cast<int>(grid.per_multiprocessor);
+  const int open = std::max(1, sms - channels) * per;
+  std::priority_queue<double, std::vector<double>, std::greater<>> slots;
+  for (int i = 0; i < sms * per; ++i) slots.push(i < open ? 0.0 : std::max(0.0, beside));
+  const double block = alone / waves(grid, sms);
+  double end = 0;
+  for (int b = 0; b < static_cast<int>(grid.blocks); ++b) {
+    const double done = slots.top() + block;
+    slots.pop();
+    slots.push(done);
+    end = std::max(end, done);
+  }
+  return end;
+}
+
+TEST(BesideCollective, is_the_time_of_placing_every_block) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int round = 0; round < 3000; ++round) {
+    const int sms = 1 + static_cast<int>(unit(random) * 140);
+    const int channels = static_cast<int>(unit(random) * (sms + 4));
+    KernelGrid grid;
+    grid.blocks = 1 + std::floor(unit(random) * 1500);
+    grid.per_multiprocessor = 1 + std::floor(unit(random) * 4);
+    const double alone = 1e-5 + unit(random) * 1e-3;
+    const double beside = unit(random) * 3 * alone - 0.1 * alone;
+    const double expected = place_blocks(alone, grid, sms, channels, beside);
+    const double time = beside_collective(Seconds(alone), grid, sms, channels, Seconds(beside)).value();
+    ASSERT_NEAR(time, expected, 1e-9 * expected)
+        << sms << " multiprocessors, " << channels << " channels, " << grid.blocks << " blocks, "
+        << grid.per_multiprocessor << " resident, beside " << beside / alone;
+  }
+}
+
+TEST(BesideCollective, lies_between_alone_and_slowed_throughout_and_grows_with_the_collective) {
+  std::mt19937_64 random(12);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int round = 0; round < 500; ++round) {
+    const int channels = 1 + static_cast<int>(unit(random) * 40);
+    const KernelGrid grid{1 + std::floor(unit(random) * 5000), 1 + std::floor(unit(random) * 4),
+                          unit(random) < 0.2};
+    const double slowdown = wave_slowdown(grid, kSms, channels);
+    double last = 0;
+    for (double beside = -0.5; beside < 3.2; beside += 0.05) {
+      const double time = beside_collective(Seconds(1), grid, kSms, channels, Seconds(beside)).value();
+      ASSERT_GE(time, 1.0 - 1e-12);
+      ASSERT_LE(time, slowdown + 1e-12);
+      ASSERT_GE(time, last - 1e-12);
+      last = time;
+    }
+    ASSERT_DOUBLE_EQ(last, slowdown);
+  }
+}
+
+TEST(BesideCollective, slows_even_work_by_its_share_of_the_time) {
+  // Half of two seconds beside, at 1/1.25 speed: 0.8 done there, 1.2 left.
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(2), 1.25, Seconds(1)).value(), 2.2);
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(2), 1.25, Seconds(99)).value(), 2.5);
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(2), 1.25, Seconds(0)).value(), 2.0);
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(2), 1.25, Seconds(-1)).value(), 2.0);
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(2), 0.9, Seconds(1)).value(), 2.0);
+  EXPECT_DOUBLE_EQ(beside_collective(Seconds(0), 1.25, Seconds(1)).value(), 0.0);
+}
+
+TEST(BesideCollective, ends_on_numbers_that_cannot_be) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  for (double wild : {nan, inf, 0.0, -1.0, 1e300, 1e-300}) {
+    static_cast<void>(beside_collective(Seconds(wild), {512, 1, false}, kSms, 24, Seconds(0.5)));
+    static_cast<void>(beside_collective(Seconds(1), {512, 1, false}, kSms, 24, Seconds(wild)));
+    static_cast<void>(beside_collective(Seconds(1), {wild, 1, false}, kSms, 24, Seconds(0.5)));
+    static_cast<void>(beside_collective(Seconds(1), {512, wild, false}, kSms, 24, Seconds(0.5)));
+  }
+}
+
+}  // namespace
+}  // namespace ddpx

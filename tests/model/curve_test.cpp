@@ -1,0 +1,133 @@
+#include "model/curve.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::expect_input_error;
+
+const CollectiveCall kCall{Collective::all_reduce, DType::fp32, Bytes{}, 4};
+
+CurvePoint at(double bytes, double seconds) { return {Bytes(bytes), Seconds(seconds), false, ""}; }
+ProtocolLine line(double latency, double bandwidth) {
+  return {{Seconds(latency), 0, ""}, {BytesPerSecond(bandwidth), 0, ""}};
+}
+double seconds(const Curve& curve, double bytes) { return curve.at(Bytes(bytes)).value(); }
+
+// Given out of order on purpose: a curve sorts its points.
+const Curve& dense() {
+  static const Curve curve(kCall, {line(1, 1)},
+                           {at(1e6, 8e-5), at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5)});
+  return curve;
+}
+
+TEST(Curves, a_measured_size_has_its_measured_time) {
+  for (const CurvePoint& point : dense().points()) {
+    EXPECT_NEAR(dense().at(point.bytes).value(), point.time.value(), 1e-12 * point.time.value());
+  }
+}
+
+TEST(Curves, between_points_the_time_is_a_straight_line_in_logarithms) {
+  // Halfway in log size lies the geometric mean of both times.
+  EXPECT_NEAR(seconds(dense(), std::sqrt(1e3 * 1e4)), std::sqrt(1e-5 * 2e-5), 1e-17);
+  EXPECT_NEAR(seconds(dense(), std::sqrt(1e5 * 1e6)), std::sqrt(4e-5 * 8e-5), 1e-17);
+}
+
+TEST(Curves, below_the_smallest_size_the_time_stays) {
+  EXPECT_DOUBLE_EQ(seconds(dense(), 4), 1e-5);
+  EXPECT_DOUBLE_EQ(seconds(dense(), 0), 1e-5);
+}
+
+TEST(Curves, above_the_largest_size_the_time_grows_at_the_last_bandwidth) {
+  // 40 us for the last 900,000 bytes.
+  EXPECT_NEAR(seconds(dense(), 1e6 + 9e5), 8e-5 + 4e-5, 1e-15);
+  EXPECT_NEAR(seconds(dense(), 1e6 + 9e8), 8e-5 + 4e-2, 1e-12);
+}
+
+TEST(Curves, a_falling_last_segment_does_not_extrapolate_to_shorter_times) {
+  const Curve curve(kCall, {}, {at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5), at(1e6, 3e-5)});
+  EXPECT_NEAR(seconds(curve, 2e6), 6e-5, 1e-15);  // the last point's bandwidth
+}
+
+TEST(Curves, few_points_leave_the_price_to_the_cheapest_protocol_line) {
+  const Curve curve(kCall, {line(1e-5, 1e9), line(3e-5, 1e10)}, {at(1e3, 1), at(1e4, 1), at(1e5, 1)});
+  EXPECT_DOUBLE_EQ(seconds(curve, 1e3), 1e-5 + 1e-6);
+  EXPECT_DOUBLE_EQ(seconds(curve, 1e6), 3e-5 + 1e-4);
+  EXPECT_DOUBLE_EQ(seconds(curve, 0), 1e-5);
+}
+
+TEST(Curves, few_points_without_lines_are_interpolated) {
+  const Curve two(kCall, {}, {at(1e3, 1e-5), at(1e5, 1e-3)});
+  EXPECT_NEAR(seconds(two, 1e4), 1e-4, 1e-16);
+  const Curve one(kCall, {}, {at(1e3, 1e-5)});
+  EXPECT_NEAR(seconds(one, 10), 1e-5, 1e-17);
+  EXPECT_NEAR(seconds(one, 1e6), 1e-2, 1e-14);
+}
+
+TEST(Curves, misfits_are_kept_but_price_nothing) {
+  CurvePoint wrong = at(3e4, 9);
+  wrong.misfit = true;
+  wrong.reason = "300000 times its neighbours";
+  const Curve curve(kCall, {}, {at(1e3, 1e-5), at(1e4, 2e-5), wrong, at(1e5, 4e-5), at(1e6, 8e-5)});
+  EXPECT_EQ(curve.points().size(), 5U);
+  EXPECT_DOUBLE_EQ(seconds(curve, 3e4), seconds(dense(), 3e4));
+  EXPECT_EQ(curve.peak_bus_bandwidth(), dense().peak_bus_bandwidth());
+}
+
+TEST(Curves, say_whether_a_size_was_measured) {
+  EXPECT_FALSE(dense().extrapolates(Bytes(1e3)));
+  EXPECT_FALSE(dense().extrapolates(Bytes(1e6)));
+  EXPECT_TRUE(dense().extrapolates(Bytes(900)));
+  EXPECT_TRUE(dense().extrapolates(Bytes(2e6)));
+}
+
+TEST(Curves, peak_bus_bandwidth_counts_the_rings_volume) {
+  // 4 ranks: 2 * 3/4 of 1e6 B / 80 us.
+  EXPECT_DOUBLE_EQ(dense().peak_bus_bandwidth().value(), 1.5 * 1e6 / 8e-5);
+  const Curve lines(kCall, {line(1e-5, 1e9), line(3e-5, 1e10)}, {});
+  EXPECT_DOUBLE_EQ(lines.peak_bus_bandwidth().value(), 1.5e10);
+}
+
+TEST(Curves, the_smallest_time_is_the_first_points_or_the_lowest_latency) {
+  EXPECT_DOUBLE_EQ(dense().smallest_time().value(), 1e-5);
+  EXPECT_DOUBLE_EQ(Curve(kCall, {line(3e-5, 1e10), line(1e-5, 1e9)}, {}).smallest_time().value(), 1e-5);
+}
+
+TEST(Curves, time_never_falls_with_size_where_the_points_do_not) {
+  double last = 0;
+  for (double bytes = 1; bytes < 1e12; bytes *= 1.07) {
+    const double time = seconds(dense(), bytes);
+    ASSERT_GE(time, last);
+    last = time;
+  }
+}
+
+TEST(Curves, refuse_points_and_lines_that_cannot_be) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  expect_input_error([] { Curve(kCall, {}, {}); }, {"collective curve", "at least one"});
+  for (double bad : {0.0, -1.0, nan, inf}) {
+    expect_input_error([&] { Curve(kCall, {}, {at(1e3, 1e-5), at(bad, 1e-5)}); }, {"above 0"});
+    expect_input_error([&] { Curve(kCall, {}, {at(1e3, bad)}); }, {"above 0"});
+  }
+  for (double bad : {-1.0, nan, inf}) {
+    expect_input_error([&] { Curve(kCall, {line(bad, 1e9)}, {}); }, {"latency"});
+  }
+  for (double bad : {0.0, -1.0, nan}) {
+    expect_input_error([&] { Curve(kCall, {line(1e-5, bad)}, {}); }, {"bandwidth"});
+  }
+  expect_input_error([] { Curve(kCall, {}, {at(1e3, 1e-5), at(2e3, 1e-5), at(1e3, 2e-5)}); },
+                     {"two points of 1000 bytes"});
+  CurvePoint misfit = at(1e3, 1e-5);
+  misfit.misfit = true;
+  expect_input_error([&] { Curve(kCall, {}, {misfit}); }, {"misfit"});
+}
+
+}  // namespace
+}  // namespace ddpx
