@@ -1,5 +1,5 @@
-// What a forecast costs. The marks: a point of the 8-layer MLP 5 us, 1,000 layers 0.5 ms, an interval
-// 10 points, a sweep of 100,000 points 1 s on one core.
+// What a forecast costs. The marks: a point of the 8-layer MLP 5 us, 1,000 layers 0.5 ms, an
+// interval 10 points, a sweep of 100,000 points 1 s on one core.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -11,8 +11,8 @@ namespace {
 
 using namespace ddpx;
 
-// A calibrated machine of ordinary size: 6 widths x 3 batches x 3 passes of products with their grids,
-// and a curve of 20 sizes.
+// A calibrated machine of ordinary size: 6 widths x 3 batches x 3 passes of products with their
+// grids, and a curve of 20 sizes.
 Machine machine() {
   Machine m;
   m.name = "bench";
@@ -20,9 +20,9 @@ Machine machine() {
   m.copy_bandwidth = {BytesPerSecond(4.0e12), 0.02, ""};
   m.optimizer_bandwidth = {BytesPerSecond(3.5e12), 0.02, ""};
   m.kernel_gap = {Seconds(1.5e-6), 0.1, ""};
-  m.host[static_cast<std::size_t>(Engine::torch)] =
-      HostCosts{{Seconds(44e-6), 0.08, ""},  {Seconds(2e-4), 0.08, ""},   {Seconds(44e-6), 0.08, ""},
-                {Seconds(123e-6), 0.08, ""}, {Seconds(130e-6), 0.08, ""}, {Seconds(2.9e-3), 0.08, ""}};
+  m.host[static_cast<std::size_t>(Engine::torch)] = HostCosts{
+      {Seconds(44e-6), 0.08, ""},  {Seconds(2e-4), 0.08, ""},   {Seconds(44e-6), 0.08, ""},
+      {Seconds(123e-6), 0.08, ""}, {Seconds(130e-6), 0.08, ""}, {Seconds(2.9e-3), 0.08, ""}};
   m.memory_beside = {1.3, 0.1, ""};
   m.hook_overlap = {0.5, 0.5, ""};
   m.rank_spread = 0.005;

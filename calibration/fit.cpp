@@ -6,12 +6,13 @@
 #include <map>
 
 #include "calibration/fit_compute.hpp"
+#include "calibration/fit_links.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr double kCurveFloor = 0.015;  // a fresh process moves a queued collective by 1-2 %
+constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
 
 // The constants a prior can set, by their name in the machine file.
 using Setter = std::function<void(Machine&, const Prior&)>;
@@ -101,7 +102,7 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
     for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
   }
   if (!copies.empty()) {
-    const SampleSummary per_byte = summarise(copies, kCurveFloor);
+    const SampleSummary per_byte = summarise(copies, kMemoryFloor);
     machine.copy_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
                               "from " + std::to_string(copies.size()) + " copies"};
   }
@@ -111,7 +112,7 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
     for (double s : sample.seconds) updates.push_back(s / traffic);
   }
   if (!updates.empty()) {
-    const SampleSummary per_byte = summarise(updates, kCurveFloor);
+    const SampleSummary per_byte = summarise(updates, kMemoryFloor);
     machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
                                    "from " + std::to_string(updates.size()) + " optimizer steps"};
   }
@@ -122,77 +123,6 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
         std::string("have neither samples nor a prior for ") +
             (bandwidth == &machine.copy_bandwidth ? "copy_bandwidth_bytes_per_s"
                                                   : "optimizer_bandwidth_bytes_per_s"));
-  }
-}
-
-std::string describe(const CollectiveCall& call, const std::string& link) {
-  return link + " " + std::string(name(call.kind)) + " " + std::string(name(call.dtype)) + " x" +
-         std::to_string(call.ranks);
-}
-
-Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOptions& options,
-               FitReport& report) {
-  std::map<double, std::vector<double>> by_size;
-  for (const CollectiveSample* sample : samples) {
-    auto& times = by_size[sample->call.bytes.value()];
-    times.insert(times.end(), sample->seconds.begin(), sample->seconds.end());
-  }
-  std::vector<CurvePoint> points;
-  std::vector<double> spreads;
-  for (const auto& [bytes, times] : by_size) {
-    const SampleSummary time = summarise(times, 0.0);
-    points.push_back({Bytes(bytes), Seconds(time.median), false, ""});
-    if (times.size() > 1) spreads.push_back(time.relative_error);
-  }
-  const CurveFit fit = fit_curve(points, options);
-  const CollectiveCall& call = samples.front()->call;
-  Curve curve(call, fit.lines, fit.points);
-  // The spread at the sizes that matter, not at the small ones that start cold: the median over
-  // sizes.
-  const double spread = spreads.empty() ? 0.0 : summarise(spreads, 0.0).median;
-  curve.relative_error = std::max(kCurveFloor, spread);
-  for (const CurvePoint& p : fit.points) {
-    char what[160];
-    std::snprintf(what, sizeof what, "%s %.0f B", describe(call, samples.front()->link).c_str(),
-                  p.bytes.value());
-    Seconds line = fit.lines.front().at(p.bytes);
-    for (const ProtocolLine& l : fit.lines) line = std::min(line, l.at(p.bytes));
-    report.residuals.push_back({what, p.time.value(), line.value(), p.misfit, p.reason});
-  }
-  return curve;
-}
-
-void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
-               FitReport& report) {
-  for (const LinkDescription& description : measurements.links) {
-    Link link;
-    link.name = description.name;
-    link.title = description.title;
-    link.topology = description.topology;
-    link.channels = description.channels;
-    link.peak = BytesPerSecond(description.peak_bytes_per_s);
-    link.source = description.source;
-    std::map<std::tuple<int, int, int>, std::vector<const CollectiveSample*>> curves;
-    for (const CollectiveSample& sample : measurements.collectives) {
-      if (sample.link != link.name) continue;
-      curves[{static_cast<int>(sample.call.kind), static_cast<int>(sample.call.dtype),
-              sample.call.ranks}]
-          .push_back(&sample);
-    }
-    if (curves.empty()) {
-      throw InputError("measurements " + measurements.name,
-                       "link '" + link.name + "' has no collective sample");
-    }
-    for (const auto& [key, samples] : curves)
-      link.curves.push_back(curve_of(samples, options, report));
-    machine.links.push_back(std::move(link));
-  }
-  for (const CollectiveSample& sample : measurements.collectives) {
-    if (!machine.find_link(sample.link)) {
-      throw InputError(
-          "measurements " + measurements.name,
-          "a collective sample names link '" + sample.link + "', which is not among its links");
-    }
   }
 }
 

@@ -105,27 +105,34 @@ void flag_slower_than_larger(std::vector<CurvePoint>& points) {
   }
 }
 
-// A point is a misfit when it is far both from what its two neighbours say and from the lines.
+// Where two points lead, straight on in log-log, at `bytes`.
+double extended(const CurvePoint& a, const CurvePoint& b, Bytes bytes) {
+  const double slope = std::log(b.time / a.time) / std::log(b.bytes / a.bytes);
+  return a.time.value() * std::pow(bytes / a.bytes, slope);
+}
+
+// A point is a misfit when it is far from where its two smaller neighbours lead, from where its two
+// larger ones lead and from the lines: a spike. A cliff, where a protocol changes or a network
+// chokes, agrees with one side and is kept.
 void flag_misfits(std::vector<CurvePoint>& points, std::span<const ProtocolLine> lines,
                   double misfit) {
   std::vector<CurvePoint*> kept;
   for (CurvePoint& p : points) {
     if (!p.misfit) kept.push_back(&p);
   }
-  for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
-    const double f = std::log(kept[i]->bytes / kept[i - 1]->bytes) /
-                     std::log(kept[i + 1]->bytes / kept[i - 1]->bytes);
-    const double between = std::exp(std::log(kept[i - 1]->time.value()) * (1 - f) +
-                                    std::log(kept[i + 1]->time.value()) * f);
+  const auto off = [&](const CurvePoint& p, double expected) {
+    return std::abs(p.time.value() / expected - 1.0) > misfit;
+  };
+  for (std::size_t i = 2; i + 2 < kept.size(); ++i) {
+    CurvePoint& p = *kept[i];
     Seconds line{std::numeric_limits<double>::infinity()};
-    for (const ProtocolLine& l : lines) line = std::min(line, l.at(kept[i]->bytes));
-    const double from_neighbours = kept[i]->time.value() / between - 1.0;
-    const double from_lines = kept[i]->time / line - 1.0;
-    if (std::abs(from_neighbours) > misfit && std::abs(from_lines) > misfit &&
-        !kept[i - 1]->misfit) {
-      kept[i]->misfit = true;
-      kept[i]->reason = "off its neighbours and the fitted lines by more than the misfit limit";
-    }
+    for (const ProtocolLine& l : lines) line = std::min(line, l.at(p.bytes));
+    const bool spike = off(p, line.value()) &&
+                       off(p, extended(*kept[i - 2], *kept[i - 1], p.bytes)) &&
+                       off(p, extended(*kept[i + 1], *kept[i + 2], p.bytes));
+    if (!spike || kept[i - 1]->misfit) continue;
+    p.misfit = true;
+    p.reason = "off both neighbours' course and the fitted lines by more than the misfit limit";
   }
 }
 

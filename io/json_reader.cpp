@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "io/nearest.hpp"
 #include "io/one_line.hpp"
 #include "model/error.hpp"
 
@@ -31,38 +31,6 @@ std::string joined(const std::vector<std::string_view>& words) {
     text += word;
   }
   return text;
-}
-
-// Insertions, deletions and replacements between two words (Levenshtein 1966).
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-// "did you mean ...", or the list where nothing is near.
-std::string advice(std::string_view word, const std::vector<std::string_view>& accepted) {
-  constexpr std::size_t kLongestWord = 60;
-  constexpr std::size_t kMostEdits = 3;
-  if (word.size() <= kLongestWord) {
-    const auto nearest = std::min_element(
-        accepted.begin(), accepted.end(),
-        [&](std::string_view a, std::string_view b) { return edits(word, a) < edits(word, b); });
-    const std::size_t distance = edits(word, *nearest);
-    if (distance <= kMostEdits && 2 * distance < nearest->size()) {
-      return "did you mean \"" + std::string(*nearest) + "\"?";
-    }
-  }
-  return "accepted: " + joined(accepted);
 }
 
 }  // namespace
@@ -96,7 +64,8 @@ Reader Reader::at(std::string_view key) const {
 void Reader::only(const std::vector<std::string_view>& keys) const {
   for (const auto& member : object()) {
     if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
-    refuse("has the unknown key " + quoted(member.first) + "; " + advice(member.first, keys));
+    const std::vector<std::string> accepted(keys.begin(), keys.end());
+    refuse("has the unknown key " + quoted(member.first) + "; " + did_you_mean(member.first, accepted));
   }
 }
 

@@ -16,7 +16,6 @@
 namespace ddpx::io {
 namespace {
 
-constexpr std::string_view kNameRemedy = "if it is one, add the line \"# Collective test starting: all_reduce_perf\" above the table";
 constexpr std::size_t kTitleLines = 2000;
 
 void refuse_wide_text(std::string_view text, std::string_view place) {
@@ -25,13 +24,16 @@ void refuse_wide_text(std::string_view text, std::string_view place) {
   }
 }
 
-bool usable(const ImportedTable& table) { return table.kind && table.dtype && !table.points.empty(); }
+bool usable(const ImportedTable& table) {
+  return table.kind && table.dtype && !table.points.empty();
+}
 
 // The reductions to take: the sum where there is one, else whatever there is.
 bool preferred(const ImportedTable& table, const NcclImport& import) {
   if (table.redop.empty() || table.redop == "sum" || table.redop == "none") return true;
   return std::none_of(import.tables.begin(), import.tables.end(), [&](const ImportedTable& other) {
-    return other.redop == "sum" && other.kind == table.kind && other.dtype == table.dtype && usable(other);
+    return other.redop == "sum" && other.kind == table.kind && other.dtype == table.dtype &&
+           usable(other);
   });
 }
 
@@ -43,32 +45,39 @@ std::string refusal(const NcclImport& import) {
       continue;
     }
     if (table.kind != Collective::all_reduce) {
-      others.insert(nccl::table_text(table));
+      others.insert(nccl::table_text(table, import));
     } else if (!table.dtype) {
-      return fmt::format("{}: not a gradient's type; accepted: float, half, bfloat16; run nccl-tests with -d float",
-                         nccl::table_text(table));
+      return fmt::format(
+          "{}: not a gradient's type; accepted: float, half, bfloat16; run nccl-tests with -d "
+          "float",
+          nccl::table_text(table, import));
     } else if (table.ranks == 0) {
-      return fmt::format("{}: the rank count is not in the file and its bandwidths are too small to tell; add a line \"nranks N\" above "
-                         "the table",
-                         nccl::table_text(table));
+      return fmt::format(
+          "{}: the rank count is not in the file and its bandwidths are too small to tell; add a "
+          "line \"nranks N\" above "
+          "the table",
+          nccl::table_text(table, import));
     } else if (table.ranks < 2) {
-      return fmt::format("{}: one rank has no link; run on two or more", nccl::table_text(table));
+      return fmt::format("{}: one rank has no link; run on two or more",
+                         nccl::table_text(table, import));
     } else if (table.host_time) {
-      return fmt::format("{}: times are the host's calls; run nccl-tests without -C", nccl::table_text(table));
+      return fmt::format("{}: times are the host's calls; run nccl-tests without -C",
+                         nccl::table_text(table, import));
     }
   }
   if (!others.empty()) {
     std::string found;
     for (const std::string& other : others) found += (found.empty() ? "" : "; ") + other;
-    return fmt::format("holds {}; need all_reduce; run all_reduce_perf, or {}", found, kNameRemedy);
+    return fmt::format("holds {}; need all_reduce; run all_reduce_perf", found);
   }
   std::string text = "holds no row of measurements";
   if (!import.tables.empty() && import.tables.front().ranks > 0) {
-    text += fmt::format(", only the header of {}", nccl::table_text(import.tables.front()));
+    text += fmt::format(", only the header of {}", nccl::table_text(import.tables.front(), import));
   }
   if (!import.dropped.empty()) {
-    text += fmt::format("; {} dropped, the first at line {}: {}", import.dropped.size(), import.dropped.front().line,
-                        import.dropped.front().reason);
+    text +=
+        fmt::format("; {} dropped, the first at {} {}: {}", import.dropped.size(), import.row_word,
+                    import.dropped.front().line, import.dropped.front().reason);
   }
   return text + "; need the table of all_reduce_perf";
 }
@@ -80,7 +89,8 @@ bool looks_like_nccl_tests(std::string_view text) {
   if (first == std::string_view::npos) return false;
   if (text[first] == '{') {
     return text.find("\"schema\"") == std::string_view::npos &&
-           (text.find("\"out_of_place\"") != std::string_view::npos || text.find("nccl-tests") != std::string_view::npos);
+           (text.find("\"out_of_place\"") != std::string_view::npos ||
+            text.find("nccl-tests") != std::string_view::npos);
   }
   nccl::LogLines lines(text);
   for (std::size_t read = 0; read < kTitleLines; ++read) {
@@ -88,7 +98,9 @@ bool looks_like_nccl_tests(std::string_view text) {
     if (line == nullptr) return false;
     if (nccl::row_head(line->words) || nccl::header_columns(line->words)) return true;
     if (line->text.find("nccl-tests ") != std::string_view::npos) return true;
-    if (line->text.find("nThread ") != std::string_view::npos && line->text.find("minBytes ") != std::string_view::npos) return true;
+    if (line->text.find("nThread ") != std::string_view::npos &&
+        line->text.find("minBytes ") != std::string_view::npos)
+      return true;
   }
   return false;
 }
@@ -97,17 +109,18 @@ NcclImport read_nccl_tests(std::string_view text, std::string_view place) {
   refuse_wide_text(text, place);
   NcclImport import;
   import.place = place;
-  if (nccl::read_json(text, import)) return import;
-  import = {};
-  import.place = place;
-  if (!nccl::read_text(text, import)) {
-    throw InputError(place, "is no nccl-tests log: no line \"size count type ... time algbw busbw\" in it, no row of such a table and no "
-                            "JSON of nccl-tests");
+  if (!nccl::read_json(text, import) && !nccl::read_text(text, import)) {
+    throw InputError(place,
+                     "is no nccl-tests log: no line \"size count type ... time algbw busbw\" in "
+                     "it, no row of such a table and no "
+                     "JSON of nccl-tests");
   }
+  nccl::add_notes(import);
   return import;
 }
 
-std::vector<CollectiveSample> collective_samples(const NcclImport& import, std::string_view link_name) {
+std::vector<CollectiveSample> collective_samples(const NcclImport& import,
+                                                 std::string_view link_name) {
   // Repeats of one size are one sample with several times.
   using Key = std::tuple<Collective, DType, int, double>;
   std::map<Key, std::vector<double>> times;
@@ -116,14 +129,19 @@ std::vector<CollectiveSample> collective_samples(const NcclImport& import, std::
     if (!usable(table) || table.ranks < 2 || table.host_time || !preferred(table, import)) continue;
     all_reduce = all_reduce || table.kind == Collective::all_reduce;
     for (const ImportedPoint& point : table.points) {
-      if (!point.cold) times[{*table.kind, *table.dtype, table.ranks, point.bytes.value()}].push_back(point.time.value());
+      if (!point.cold)
+        times[{*table.kind, *table.dtype, table.ranks, point.bytes.value()}].push_back(
+            point.time.value());
     }
   }
   if (!all_reduce) throw InputError(import.place, refusal(import));
   std::vector<CollectiveSample> samples;
   for (auto& [key, seconds] : times) {
     const auto& [kind, dtype, ranks, bytes] = key;
-    samples.push_back({std::string(link_name), {kind, dtype, Bytes(bytes), ranks}, std::move(seconds), "nccl-tests"});
+    samples.push_back({std::string(link_name),
+                       {kind, dtype, Bytes(bytes), ranks},
+                       std::move(seconds),
+                       "nccl-tests"});
   }
   return samples;
 }

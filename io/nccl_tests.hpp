@@ -1,9 +1,12 @@
-// Others' nccl-tests logs: the text of every version (1.0 to 2.19) under every launcher, and its JSON.
+// Others' nccl-tests logs: the text of every version (1.0 to 2.19) under every launcher, and its
+// JSON.
 //
-// What the columns mean is nccl-tests' own (doc/PERFORMANCE.md): a row's size is one rank's buffer for all-reduce and the whole
-// gathered or scattered buffer otherwise; algbw = size/time; busbw = algbw x 2(N-1)/N for all-reduce, x (N-1)/N for the others. A log
-// seldom says which collective it is of, nor always on how many ranks, so both are worked out from the columns and from
-// busbw/algbw. Times are used, bus bandwidth only to find the rank count: over two nodes it can exceed the wire's.
+// What the columns mean is nccl-tests' own (doc/PERFORMANCE.md): a row's size is one rank's buffer
+// for all-reduce and the whole gathered or scattered buffer otherwise; algbw = size/time; busbw =
+// algbw x 2(N-1)/N for all-reduce, x (N-1)/N for the others. A log seldom says which collective it
+// is of, nor always on how many ranks, so both are worked out from the columns and from
+// busbw/algbw. Times are used, bus bandwidth only to find the rank count: over two nodes it can
+// exceed the wire's.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +25,37 @@ struct ImportedPoint {
   Seconds time{};                   // out of place
   std::optional<Seconds> in_place;  // nullopt where that half was not run
   BytesPerSecond bus_bandwidth{};   // as printed, out of place
-  std::size_t line = 0;             // in the text; in JSON the result's number, from 1
-  bool cold = false;                // first of its table and slower than the next, larger one: the warm-up was too short
+  std::size_t line = 0;             // from 1, see NcclImport::row_word
+  bool cold =
+      false;  // first of its table and slower than the next, larger one: the warm-up was too short
 };
 
 // The rows of one run of one collective, reduction and type.
 struct ImportedTable {
-  std::string collective;          // "all_reduce", or what it may be: "all_gather or alltoall"
-  std::optional<Collective> kind;  // nullopt for one this project does not price, or an ambiguous one
-  std::string redop;               // "sum", ...; "none" or empty where the collective reduces nothing
-  std::optional<DType> dtype;      // nullopt for a type that is no gradient's
+  std::string collective;  // "all_reduce", or what it may be: "all_gather or alltoall"
+  std::optional<Collective>
+      kind;                    // nullopt for one this project does not price, or an ambiguous one
+  std::string redop;           // "sum", ...; "none" or empty where the collective reduces nothing
+  std::optional<DType> dtype;  // nullopt for a type that is no gradient's
   std::string dtype_name;
-  int ranks = 0;           // 0: the file does not say
-  int hosts = 0;           // 0: the file does not say
-  bool validated = false;  // results were checked (-c 1)
-  bool host_time = false;  // -C: times are the host's call, not the collective's
+  int ranks = 0;                      // 0: the file does not say
+  int hosts = 0;                      // 0: the file does not say
+  bool validated = false;             // results were checked (-c 1)
+  bool host_time = false;             // -C: times are the host's call, not the collective's
   std::vector<ImportedPoint> points;  // by ascending size
   std::string version;                // "nccl-tests 2.19.6, NCCL 2.28.3", as far as known
 };
 
 struct DroppedRow {
-  std::size_t line = 0;
-  std::string text;  // on one line, cut
+  std::size_t line = 0;  // from 1, see NcclImport::row_word
+  std::string text;      // on one line, cut
   std::string reason;
 };
 
 struct NcclImport {
   std::string place;  // the file, for messages
+  std::string row_word =
+      "line";  // what `line` counts: lines of text, or results of JSON ("result")
   std::vector<ImportedTable> tables;
   std::vector<DroppedRow> dropped;
   std::vector<std::string> notes;
@@ -57,12 +64,13 @@ struct NcclImport {
 // Whether this reads as a log or JSON of nccl-tests rather than as a file of ours.
 [[nodiscard]] bool looks_like_nccl_tests(std::string_view text);
 
-// Reads every table. Good rows are kept; a row that cannot be trusted is dropped with its line and reason. Throws InputError when
-// nothing in the text comes from nccl-tests.
+// Reads every table. Good rows are kept; a row that cannot be trusted is dropped with its line and
+// reason. Throws InputError when nothing in the text comes from nccl-tests.
 [[nodiscard]] NcclImport read_nccl_tests(std::string_view text, std::string_view place);
 
-// The tables as measurements of one link. An all-reduce with a rank count is needed: without it InputError names what was found.
-// Of several reductions the sum is taken; cold first rows are left out.
+// The tables as measurements of one link. An all-reduce with a rank count is needed: without it
+// InputError names what was found. Of several reductions the sum is taken; cold first rows are left
+// out.
 [[nodiscard]] std::vector<CollectiveSample> collective_samples(const NcclImport& import,
                                                                std::string_view link_name);
 

@@ -1,13 +1,14 @@
 // What a table is of and on how many ranks, from its columns alone.
 //
-//   printed                          all_reduce   reduce_scatter  all_gather, alltoall   broadcast, reduce, sendrecv
-//   reduction                        yes          yes             none                   reduce: yes
-//   root                             -1 or none   -1 or none      -1 or none             0 or more; sendrecv: -1
-//   size / (count x element)         1            N               N                      1
-//   busbw / algbw                    2(N-1)/N     (N-1)/N         (N-1)/N                1
-//   size / time / algbw              1            1; before 2.9   N/(N-1), and busbw = algbw (all_gather too)
+//   printed                          all_reduce   reduce_scatter  all_gather, alltoall   broadcast,
+//   reduce, sendrecv reduction                        yes          yes             none reduce: yes
+//   root                             -1 or none   -1 or none      -1 or none             0 or more;
+//   sendrecv: -1 size / (count x element)         1            N               N 1 busbw / algbw
+//   2(N-1)/N     (N-1)/N         (N-1)/N                1 size / time / algbw              1 1;
+//   before 2.9   N/(N-1), and busbw = algbw (all_gather too)
 //
-// Sources: nccl-tests src/*.cu, GetCollByteCount and GetBw, at v1.0.0, v2.0.0, v2.9.0, v2.13.0 and v2.19.6.
+// Sources: nccl-tests src/*.cu, GetCollByteCount and GetBw, at v1.0.0, v2.0.0, v2.9.0, v2.13.0 and
+// v2.19.6.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,15 +41,19 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// busbw / algbw within what their printed digits leave open. The sharpest row leads; one that contradicts it is left out.
+// busbw / algbw within what their printed digits leave open. The sharpest row leads; one that
+// contradicts it is left out.
 std::optional<Range> bus_ratio(const std::vector<Row>& rows) {
   std::vector<Range> ranges;
   for (const Row& row : rows) {
     if (row.algbw.value <= 0) continue;
     const double slack = 1e-6;
     const double below = row.algbw.value - row.algbw.half_unit;
-    ranges.push_back({std::max(0.0, row.busbw.value - row.busbw.half_unit) / (row.algbw.value + row.algbw.half_unit) - slack,
-                      below > 0 ? (row.busbw.value + row.busbw.half_unit) / below + slack : kInfinity});
+    ranges.push_back(
+        {std::max(0.0, row.busbw.value - row.busbw.half_unit) /
+                 (row.algbw.value + row.algbw.half_unit) -
+             slack,
+         below > 0 ? (row.busbw.value + row.busbw.half_unit) / below + slack : kInfinity});
   }
   if (ranges.empty()) return std::nullopt;
   std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.width() < b.width(); });
@@ -75,8 +80,9 @@ std::optional<double> size_ratio(const Table& table) {
 bool reduces(const Table& table) { return !table.redop.empty() && table.redop != "none"; }
 
 // The collectives whose columns look like these, most likely first; empty when none fits.
-std::vector<std::string> collectives_by_shape(const Table& table, std::optional<double> share, const std::optional<Range>& ratio) {
-  const bool rooted = table.root && *table.root >= 0;
+std::vector<std::string> collectives_by_shape(const Table& table, std::optional<double> share,
+                                              const std::optional<Range>& ratio) {
+  const bool rooted = table.root.has_value();
   const bool split = share && *share > 1.5;
   const bool below_one = ratio && ratio->high < 0.999;
   if (reduces(table)) {
@@ -89,7 +95,8 @@ std::vector<std::string> collectives_by_shape(const Table& table, std::optional<
     return {"broadcast"};
   }
   if (!split && !below_one) return {"sendrecv"};
-  // alltoall does not check its in-place half (src/alltoall.cu: reportErrors = in_place ? 0 : 1), all_gather checks both.
+  // alltoall does not check its in-place half (src/alltoall.cu: reportErrors = in_place ? 0 : 1),
+  // all_gather checks both.
   std::size_t checked = 0;
   std::size_t half_checked = 0;
   for (const Row& row : table.rows) {
@@ -108,7 +115,8 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // The log's own name where the columns allow it, else what they say.
-void decide_collective(const Table& table, std::optional<double> share, const std::optional<Range>& ratio, ImportedTable& result,
+void decide_collective(const Table& table, std::optional<double> share,
+                       const std::optional<Range>& ratio, ImportedTable& result,
                        NcclImport& import) {
   const std::vector<std::string> possible = collectives_by_shape(table, share, ratio);
   const auto kin = [&](std::string_view name) {
@@ -116,15 +124,17 @@ void decide_collective(const Table& table, std::optional<double> share, const st
     if (reduces(table) || !possible.front().ends_with("gather")) return false;
     return name == "all_gather" || name == "alltoall" || name == "alltoallv" || name == "hypercube";
   };
-  const bool allowed = std::find(possible.begin(), possible.end(), table.collective) != possible.end() ||
-                       kin(table.collective) || table.rows.empty();
+  const bool allowed =
+      std::find(possible.begin(), possible.end(), table.collective) != possible.end() ||
+      kin(table.collective) || table.rows.empty();
   if (!table.collective.empty() && allowed) {
     result.collective = table.collective;
   } else {
     result.collective = table.rows.empty() ? "unnamed" : joined(possible);
     if (!table.collective.empty()) {
-      import.notes.push_back(fmt::format("line {}: the log names {}, the columns are those of {}: taken as the latter", table.line,
-                                         table.collective, result.collective));
+      import.notes.push_back(
+          fmt::format("{} {}: the log names {}, the columns are those of {}: taken as the latter",
+                      import.row_word, table.line, table.collective, result.collective));
     }
   }
   result.kind = collective_from(result.collective);
@@ -132,22 +142,28 @@ void decide_collective(const Table& table, std::optional<double> share, const st
 
 Range ranks_from_ratio(const Range& ratio, const std::string& collective) {
   if (collective == "all_reduce") {  // r = 2(n-1)/n
-    return {2.0 / (2.0 - std::min(ratio.low, 1.999999)), ratio.high < 2.0 ? 2.0 / (2.0 - ratio.high) : kInfinity};
+    return {2.0 / (2.0 - std::min(ratio.low, 1.999999)),
+            ratio.high < 2.0 ? 2.0 / (2.0 - ratio.high) : kInfinity};
   }
-  return {1.0 / (1.0 - std::min(ratio.low, 0.999999)), ratio.high < 1.0 ? 1.0 / (1.0 - ratio.high) : kInfinity};
+  return {1.0 / (1.0 - std::min(ratio.low, 0.999999)),
+          ratio.high < 1.0 ? 1.0 / (1.0 - ratio.high) : kInfinity};
 }
 
-// Rank counts that the bandwidths (or count column) allow. Nothing for collectives whose two bandwidths are equal.
-std::optional<Range> possible_ranks(const std::string& collective, std::optional<double> share, const std::optional<Range>& ratio) {
+// Rank counts that the bandwidths (or count column) allow. Nothing for collectives whose two
+// bandwidths are equal.
+std::optional<Range> possible_ranks(const std::string& collective, std::optional<double> share,
+                                    const std::optional<Range>& ratio) {
   const bool split = collective != "all_reduce" && share && *share > 1.5;
   if (split) return Range{std::round(*share) - 0.1, std::round(*share) + 0.1};
-  const bool has_factor = collective == "all_reduce" || collective == "reduce_scatter" || collective.starts_with("all");
+  const bool has_factor =
+      collective == "all_reduce" || collective == "reduce_scatter" || collective.starts_with("all");
   if (!has_factor || !ratio) return std::nullopt;
   Range ranks = ranks_from_ratio(*ratio, collective);
   return Range{ranks.low - 1e-3, ranks.high + 1e-3};
 }
 
-void decide_ranks(const Table& table, const std::optional<Range>& range, ImportedTable& result, NcclImport& import) {
+void decide_ranks(const Table& table, const std::optional<Range>& range, ImportedTable& result,
+                  NcclImport& import) {
   const int listed = table.listed_ranks;
   const int communicator = table.communicator_ranks.value_or(0);
   result.hosts = table.hosts;
@@ -163,23 +179,31 @@ void decide_ranks(const Table& table, const std::optional<Range>& range, Importe
     result.ranks = communicator;
   } else if (first <= last && last - first < 0.5 && last <= kMostRanks) {
     result.ranks = static_cast<int>(first);
+  } else if (const auto other = std::find_if(
+                 import.tables.begin(), import.tables.end(),
+                 [&](const ImportedTable& t) { return t.ranks > 0 && range->contains(t.ranks); });
+             other != import.tables.end()) {
+    result.ranks = other->ranks;  // another table of the same file
   } else if (first <= last && last <= kMostRanks) {
     // The printed digits leave several open: machines come in powers of two.
     const double guess = std::exp2(std::ceil(std::log2(first)));
     result.ranks = static_cast<int>(guess <= last ? guess : std::round((first + last) / 2));
-    import.notes.push_back(fmt::format("line {}: busbw/algbw leaves {:.0f} to {:.0f} ranks open; {} is assumed", table.line, first,
-                                       last, result.ranks));
+    import.notes.push_back(
+        fmt::format("{} {}: busbw/algbw leaves {:.0f} to {:.0f} ranks open; {} is assumed",
+                    import.row_word, table.line, first, last, result.ranks));
   }
   if (listed > 0 && result.ranks > 0 && result.ranks != listed) {
-    import.notes.push_back(fmt::format("line {}: the log lists {} ranks, busbw/algbw says {}: the latter is used", table.line, listed,
-                                       result.ranks));
+    import.notes.push_back(
+        fmt::format("{} {}: the log lists {} ranks, busbw/algbw says {}: the latter is used",
+                    import.row_word, table.line, listed, result.ranks));
     result.hosts = 0;
   } else if (listed > 0 && result.ranks == 0) {
     result.ranks = listed;
   }
 }
 
-// size / time / algbw, 1 but for old gathers; microseconds read as milliseconds and the like show here.
+// size / time / algbw, 1 but for old gathers; microseconds read as milliseconds and the like show
+// here.
 double convention(Table& table, std::optional<double> share, NcclImport& import) {
   std::vector<double> ratios;
   for (const Row& row : table.rows) {
@@ -191,7 +215,8 @@ double convention(Table& table, std::optional<double> share, NcclImport& import)
   if (table.time_unit < 1e-3 && ratio > 900 && ratio < 2100) {
     table.time_unit *= 1000.0;
     ratio /= 1000.0;
-    import.notes.push_back(fmt::format("line {}: times are milliseconds, by their bandwidths", table.line));
+    import.notes.push_back(fmt::format("{} {}: times are milliseconds, by their bandwidths",
+                                       import.row_word, table.line));
   }
   const bool gather_like = !reduces(table) || (share && *share > 1.5);
   return gather_like && ratio > 1.03 && ratio < 2.06 ? ratio : 1.0;
@@ -200,7 +225,8 @@ double convention(Table& table, std::optional<double> share, NcclImport& import)
 // Whether size, time and algbw of a row agree within their printed digits and 2 %.
 bool consistent(const Row& row, double seconds, double ratio) {
   const double expected = row.bytes / seconds / 1e9 / ratio;
-  const double slack = row.algbw.half_unit + expected * (row.time.half_unit / row.time.value + 0.02);
+  const double slack =
+      row.algbw.half_unit + expected * (row.time.half_unit / row.time.value + 0.02);
   return std::abs(expected - row.algbw.value) <= slack;
 }
 
@@ -246,11 +272,15 @@ void add_table(Table table, NcclImport& import) {
   }
   result.validated = checked > 0 && checked == result.points.size();
   if (wrong > 0) {
-    import.notes.push_back(fmt::format("line {}: {} of {} rows report wrong results: this link corrupts data", table.line, wrong,
-                                       table.rows.size()));
+    import.notes.push_back(
+        fmt::format("{} {}: {} of {} rows report wrong results: this link corrupts data",
+                    import.row_word, table.line, wrong, table.rows.size()));
   }
-  if (std::any_of(table.rows.begin(), table.rows.end(), [](const Row& row) { return row.in_place_only; })) {
-    import.notes.push_back(fmt::format("line {}: rows without an out-of-place half: the in-place time stands in for it", table.line));
+  if (std::any_of(table.rows.begin(), table.rows.end(),
+                  [](const Row& row) { return row.in_place_only; })) {
+    import.notes.push_back(
+        fmt::format("{} {}: rows without an out-of-place half: the in-place time stands in for it",
+                    import.row_word, table.line));
   }
   add_notes(result, import);
   import.tables.push_back(std::move(result));

@@ -1,4 +1,5 @@
-// nccl-tests' JSON: its own (-J, from 2.17.3 on) and that of a fork which keys its rows by their sizes.
+// nccl-tests' JSON: its own (-J, from 2.17.3 on) and that of a fork which keys its rows by their
+// sizes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ constexpr double kHalfUnit = 5e-7;
 const JsonValue* member(const JsonValue* value, std::string_view key) {
   const JsonObject* object = value == nullptr ? nullptr : value->as<JsonObject>();
   if (object == nullptr) return nullptr;
-  const auto found = std::find_if(object->begin(), object->end(), [&](const auto& entry) { return entry.first == key; });
+  const auto found = std::find_if(object->begin(), object->end(),
+                                  [&](const auto& entry) { return entry.first == key; });
   return found == object->end() ? nullptr : &found->second;
 }
 
@@ -57,12 +59,13 @@ class JsonReader {
   bool read(const JsonValue& root) {
     const JsonValue* results = member(&root, "results");
     const JsonValue* benchmark = member(&root, "benchmark");
-    if (results != nullptr && results->as<JsonArray>() != nullptr && member(&root, "schema") == nullptr &&
+    if (results != nullptr && results->as<JsonArray>() != nullptr &&
+        member(&root, "schema") == nullptr &&
         (member(&root, "nccl_version") != nullptr || member(&root, "config") != nullptr)) {
       read_header(root);
-      for (const JsonValue& row : *results->as<JsonArray>()) read_row(row, number_of(member(&row, "size")));
+      for (const JsonValue& row : *results->as<JsonArray>())
+        read_row(row, number_of(member(&row, "size")));
     } else if (benchmark != nullptr && benchmark->as<JsonArray>() != nullptr) {
-      like_.version = version_text("", number_of(member(&root, "nccl_version")).has_value() ? std::nullopt : std::optional<int>());
       for (const JsonValue& group : *benchmark->as<JsonArray>()) {
         const JsonObject* rows = group.as<JsonObject>();
         if (rows == nullptr) continue;
@@ -81,12 +84,15 @@ class JsonReader {
     // Of the arguments only the program's name is looked at: the others may hold anything.
     const JsonValue* arguments = member(&root, "args");
     const JsonArray* words = arguments == nullptr ? nullptr : arguments->as<JsonArray>();
-    if (words != nullptr && !words->empty()) like_.collective = collective_named_in(text_of(&words->front()));
+    if (words != nullptr && !words->empty())
+      like_.collective = collective_named_in(text_of(&words->front()));
     const std::optional<double> code = number_of(member(&root, "nccl_version"));
-    like_.version = version_text("", code && *code > 0 && *code < 1e7 ? std::optional<int>(static_cast<int>(*code)) : std::nullopt);
+    like_.version = version_text("", code && *code > 0 && *code < 1e7
+                                         ? std::optional<int>(static_cast<int>(*code))
+                                         : std::nullopt);
     const JsonValue* config = member(&root, "config");
-    const double per_process =
-        number_of(member(config, "nthreads")).value_or(1.0) * number_of(member(config, "ngpus")).value_or(1.0);
+    const double per_process = number_of(member(config, "nthreads")).value_or(1.0) *
+                               number_of(member(config, "ngpus")).value_or(1.0);
     const JsonValue* list = member(config, "devices");
     const JsonArray* devices = list == nullptr ? nullptr : list->as<JsonArray>();
     if (devices == nullptr || devices->empty() || per_process < 1 || per_process > 4096) return;
@@ -106,11 +112,12 @@ class JsonReader {
     Table like = like_;
     like.type = text_of(member(&json, "type"));
     like.redop = text_of(member(&json, "redop"));
-    if (const auto root = number_of(member(&json, "root")); root && *root >= -1 && *root < 1e6) {
+    if (const auto root = number_of(member(&json, "root")); root && *root >= 0 && *root < 1e6) {
       like.root = static_cast<int>(*root);
     }
     const std::optional<double> count = number_of(member(&json, "count"));
-    const std::string what = size ? fmt::format("result of {:.0f} bytes", *size) : "result without a size";
+    const std::string what =
+        size ? fmt::format("result of {:.0f} bytes", *size) : "result without a size";
     if (!size || !count || *size <= 0 || *count < 0 || !type_bytes(like.type)) {
       add_dropped(import_, number_, what, "size, count or type is missing or not usable");
       return;
@@ -121,7 +128,7 @@ class JsonReader {
     row.bytes = *size;
     row.count = *count;
     if (!set_halves(json, row, like)) {
-      add_dropped(import_, number_, what, "time or bandwidth is missing, not a number or not positive");
+      add_dropped(import_, number_, what, "time or bandwidth is missing, or not one");
       return;
     }
     tables_.add(like, {}, std::move(row));
@@ -132,7 +139,7 @@ class JsonReader {
     const JsonValue* in = member(&json, "in_place");
     if (out == nullptr && in == nullptr) {
       if (!set_half(&json, kForkOut, row)) return false;
-      row.in_place_time = positive(member(&json, kForkIn.time));
+      row.in_place_time = time_of(member(&json, kForkIn.time));
       row.in_place_checked = number_of(member(&json, kForkIn.wrong)).has_value();
       return true;
     }
@@ -144,18 +151,18 @@ class JsonReader {
       like.host_time = true;
     }
     if (!set_half(half, keys, row)) return false;
-    row.in_place_time = positive(member(in, keys.time));
+    row.in_place_time = time_of(member(in, keys.time));
     row.in_place_checked = number_of(member(in, keys.wrong)).has_value();
     return true;
   }
 
-  static std::optional<double> positive(const JsonValue* value) {
+  static std::optional<double> time_of(const JsonValue* value) {
     const std::optional<double> number = number_of(value);
-    return number && *number > 0 ? number : std::nullopt;
+    return number && plausible_time(*number) ? number : std::nullopt;
   }
 
   static bool set_half(const JsonValue* half, const Keys& keys, Row& row) {
-    const std::optional<double> time = positive(member(half, keys.time));
+    const std::optional<double> time = time_of(member(half, keys.time));
     const std::optional<double> algbw = number_of(member(half, keys.algbw));
     const std::optional<double> busbw = number_of(member(half, keys.busbw));
     if (!time || !algbw || !busbw || *algbw < 0 || *busbw < 0) return false;
@@ -176,21 +183,30 @@ class JsonReader {
 
 bool read_json(std::string_view text, NcclImport& import) {
   std::size_t at = text.find('{');
-  for (int tried = 0; at != std::string_view::npos && tried < kMostCandidates; at = text.find('{', at + 1)) {
+  for (int tried = 0; at != std::string_view::npos && tried < kMostCandidates;
+       at = text.find('{', at + 1)) {
     const std::size_t inside = text.find_first_not_of(" \t\r\n", at + 1);
     if (inside == std::string_view::npos || text[inside] != '"') continue;
     ++tried;
     const std::string_view rest = text.substr(at);
-    if (rest.find("\"results\"") == std::string_view::npos && rest.find("\"benchmark\"") == std::string_view::npos) return false;
+    if (rest.find("\"results\"") == std::string_view::npos &&
+        rest.find("\"benchmark\"") == std::string_view::npos)
+      return false;
     std::optional<RepairedJson> repaired = repair_json(rest);
     if (!repaired) continue;
-    // Reading may fail on what only looks like an object; the words of that failure could quote the file's environment.
+    // Reading may fail on what only looks like an object; the words of that failure could quote the
+    // file's environment.
+    NcclImport found;
+    found.place = import.place;
+    found.row_word = "result";
     try {
-      if (!JsonReader(import).read(parse_json(repaired->text, import.place))) continue;
+      if (!JsonReader(found).read(parse_json(repaired->text, import.place))) continue;
     } catch (const InputError&) {
       continue;
     }
-    if (repaired->cut) import.notes.emplace_back("the JSON is cut: results before the cut are kept");
+    import = std::move(found);
+    if (repaired->cut)
+      import.notes.emplace_back("the JSON is cut: results before the cut are kept");
     return true;
   }
   return false;

@@ -49,7 +49,9 @@ class Repair {
       copy_word();
       return true;
     }
-    if (static_cast<unsigned char>(c) >= 0x80 || (static_cast<unsigned char>(c) < 0x20 && !is_blank(c))) return false;
+    if (static_cast<unsigned char>(c) >= 0x80 ||
+        (static_cast<unsigned char>(c) < 0x20 && !is_blank(c)))
+      return false;
     out_ += c;
     ++at_;
     return true;

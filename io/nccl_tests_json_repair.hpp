@@ -1,5 +1,6 @@
-// nccl-tests writes JSON by hand: bare nan, raw bytes in strings, and, when it is stopped, no end. And it writes the whole environment,
-// which is nobody else's business. Internal to the reader of nccl-tests logs.
+// nccl-tests writes JSON by hand: bare nan, raw bytes in strings, and, when it is stopped, no end.
+// And it writes the whole environment, which is nobody else's business. Internal to the reader of
+// nccl-tests logs.
 #pragma once
 
 #include <cstddef>

@@ -15,16 +15,19 @@ constexpr std::size_t kLongestLine = 1024;
 constexpr std::size_t kLongestTag = 80;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' || c == '\0'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
 
 bool all_digits(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
 }
 
-// "0", "1,0", "default0", "prterun-host-1@1,0": what stands between the brackets of a rank tag. Device ids ("0x07",
-// "0000:00:06") are none.
+// "0", "1,0", "default0", "prterun-host-1@1,0": what stands between the brackets of a rank tag.
+// Device ids ("0x07", "0000:00:06") are none.
 bool is_tag(std::string_view inside) {
-  if (const std::size_t at = inside.rfind('@'); at != std::string_view::npos) inside.remove_prefix(at + 1);
+  if (const std::size_t at = inside.rfind('@'); at != std::string_view::npos)
+    inside.remove_prefix(at + 1);
   if (inside.starts_with("default")) inside.remove_prefix(7);
   if (const std::size_t comma = inside.find(','); comma != std::string_view::npos) {
     return all_digits(inside.substr(0, comma)) && all_digits(inside.substr(comma + 1));
@@ -37,7 +40,8 @@ struct Tag {
   std::size_t length = 0;
 };
 
-// mpirun --tag-output "[1,0]<stdout>:", mpiexec -l "[0]", torchrun "[default0]:", at the start of `text`.
+// mpirun --tag-output "[1,0]<stdout>:", mpiexec -l "[0]", torchrun "[default0]:", at the start of
+// `text`.
 std::optional<Tag> bracket_tag(std::string_view text) {
   const std::size_t close = text.substr(0, kLongestTag).find(']');
   if (text.empty() || text[0] != '[' || close == std::string_view::npos) return std::nullopt;
@@ -53,11 +57,13 @@ std::optional<Tag> bracket_tag(std::string_view text) {
 std::optional<Tag> label_tag(std::string_view text) {
   const std::size_t colon = text.substr(0, 8).find(':');
   if (colon == std::string_view::npos || !all_digits(text.substr(0, colon))) return std::nullopt;
-  if (colon + 1 < text.size() && !is_space(text[colon + 1]) && text[colon + 1] != '#') return std::nullopt;
+  if (colon + 1 < text.size() && !is_space(text[colon + 1]) && text[colon + 1] != '#')
+    return std::nullopt;
   return Tag{text.substr(0, colon), colon + 1};
 }
 
-// Length of a terminal's control sequence (ECMA-48: ESC [ parameters final) at the start of `text`, or 0.
+// Length of a terminal's control sequence (ECMA-48: ESC [ parameters final) at the start of `text`,
+// or 0.
 std::size_t control_sequence(std::string_view text) {
   if (!text.starts_with("\x1b[")) return text.starts_with("\x1b") ? 1 : 0;
   std::size_t length = 2;
@@ -142,7 +148,8 @@ std::optional<Printed> printed_number(std::string_view word) {
     std::from_chars(power.data(), power.data() + power.size(), exponent);
   }
   const std::size_t point = digits.find('.');
-  const auto decimals = point == std::string_view::npos ? 0 : static_cast<int>(digits.size() - point - 1);
+  const auto decimals =
+      point == std::string_view::npos ? 0 : static_cast<int>(digits.size() - point - 1);
   number.half_unit = 0.5 * std::pow(10.0, exponent - decimals);
   return number;
 }
@@ -150,7 +157,8 @@ std::optional<Printed> printed_number(std::string_view word) {
 std::optional<double> whole_number(std::string_view word) {
   unsigned long long value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || value > (1ULL << 62U)) return std::nullopt;
+  if (error != std::errc() || end != word.data() + word.size() || value > (1ULL << 62U))
+    return std::nullopt;
   return static_cast<double>(value);
 }
 
@@ -158,7 +166,8 @@ std::optional<int> number_after(std::string_view text, std::string_view label) {
   const std::size_t found = text.find(label);
   if (found == std::string_view::npos) return std::nullopt;
   std::string_view rest = text.substr(found + label.size());
-  while (!rest.empty() && (is_space(rest[0]) || rest[0] == ':' || rest[0] == '=')) rest.remove_prefix(1);
+  while (!rest.empty() && (is_space(rest[0]) || rest[0] == ':' || rest[0] == '='))
+    rest.remove_prefix(1);
   int value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc() || value < 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Lines of a log as launchers, terminals and editors leave them, without what they added: rank tags, colour, carriage returns, a
-// byte order mark. Internal to the reader of nccl-tests logs.
+// Lines of a log as launchers, terminals and editors leave them, without what they added: rank
+// tags, colour, carriage returns, a byte order mark. Internal to the reader of nccl-tests logs.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace ddpx::io::nccl {
 
 struct LogLine {
-  std::size_t number = 0;     // from 1
-  std::string_view raw;       // as in the file, without its line end
-  bool ended = false;         // a line end follows; a file cut inside its last row has none
-  std::string_view tag;       // of a rank at the line's start: "1,0", "default0"; empty without one
-  std::string_view text;      // raw without tags, colour and '#'
-  bool comment = false;       // began with '#'
+  std::size_t number = 0;  // from 1
+  std::string_view raw;    // as in the file, without its line end
+  bool ended = false;      // a line end follows; a file cut inside its last row has none
+  std::string_view tag;    // of a rank at the line's start: "1,0", "default0"; empty without one
+  std::string_view text;   // raw without tags, colour and '#'
+  bool comment = false;    // began with '#'
   std::vector<std::string_view> words;
 };
 

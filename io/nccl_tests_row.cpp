@@ -10,7 +10,8 @@
 namespace ddpx::io::nccl {
 namespace {
 
-constexpr std::array<std::string_view, 7> kReductions{"sum", "prod", "max", "min", "avg", "mulsum", "none"};
+constexpr std::array<std::string_view, 7> kReductions{"sum", "prod",   "max", "min",
+                                                      "avg", "mulsum", "none"};
 
 bool has(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -19,9 +20,9 @@ bool has(const std::vector<std::string_view>& words, std::string_view word) {
 // "2025-10-17" and "12:00:00", which -S puts behind the row.
 bool is_timestamp(std::string_view word) {
   const auto pattern = [&](std::string_view shape) {
-    return word.size() == shape.size() && std::equal(word.begin(), word.end(), shape.begin(), [](char c, char s) {
-      return s == '0' ? c >= '0' && c <= '9' : c == s;
-    });
+    return word.size() == shape.size() &&
+           std::equal(word.begin(), word.end(), shape.begin(),
+                      [](char c, char s) { return s == '0' ? c >= '0' && c <= '9' : c == s; });
   };
   return pattern("0000-00-00") || pattern("00:00:00");
 }
@@ -37,10 +38,11 @@ Fields split(const PendingRow& pending, const Columns& columns) {
   result.halves = pending.fields;
   while (!result.halves.empty() && is_timestamp(result.halves.back())) result.halves.pop_back();
   // A time is never -1, and halves have an even number of fields.
-  if (!result.halves.empty() && (result.halves[0] == "-1" || columns.root || result.halves.size() % 2 == 1)) {
+  if (!result.halves.empty() &&
+      (result.halves[0] == "-1" || columns.root || result.halves.size() % 2 == 1)) {
     const std::optional<Printed> root = printed_number(result.halves[0]);
     if (root && root->half_unit == 0.5 && root->value >= -1 && root->value < 1e6) {
-      result.root = static_cast<int>(root->value);
+      if (root->value >= 0) result.root = static_cast<int>(root->value);
       result.halves.erase(result.halves.begin());
     }
   }
@@ -49,7 +51,8 @@ Fields split(const PendingRow& pending, const Columns& columns) {
 }
 
 // Sets time, bandwidths and what was checked from the halves; the reason when that fails.
-std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>& halves, std::size_t half) {
+std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>& halves,
+                                       std::size_t half) {
   const std::array<Printed*, 3> targets{&row.time, &row.algbw, &row.busbw};
   static constexpr std::array<std::string_view, 3> kNames{"time", "algbw", "busbw"};
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -57,11 +60,12 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
     if (!number) return fmt::format("{} is {}, not a number", kNames[i], quoted(halves[i]));
     *targets[i] = *number;
   }
-  if (row.time.value <= 0) return "time is not positive";
+  if (!plausible_time(row.time.value)) return fmt::format("time {} is not one", quoted(halves[0]));
   if (row.algbw.value < 0 || row.busbw.value < 0) return "a bandwidth is negative";
   if (const std::optional<Printed> wrong = printed_number(halves[3])) row.wrong = wrong->value;
   if (halves.size() < 2 * half) return std::nullopt;
-  if (const std::optional<Printed> time = printed_number(halves[half]); time && time->value > 0) {
+  if (const std::optional<Printed> time = printed_number(halves[half]);
+      time && plausible_time(time->value)) {
     row.in_place_time = time->value;
   }
   row.in_place_checked = printed_number(halves[half + 3]).has_value();
@@ -77,7 +81,8 @@ std::optional<RowHead> row_head(const std::vector<std::string_view>& words) {
     const std::optional<double> count = whole_number(words[i - 1]);
     if (!bytes || !count) continue;
     RowHead head{*bytes, *count, std::string(words[i]), {}, i + 1};
-    if (i + 1 < words.size() && std::find(kReductions.begin(), kReductions.end(), words[i + 1]) != kReductions.end()) {
+    if (i + 1 < words.size() &&
+        std::find(kReductions.begin(), kReductions.end(), words[i + 1]) != kReductions.end()) {
       head.redop = words[i + 1];
       head.words += 1;
     }
@@ -89,7 +94,8 @@ std::optional<RowHead> row_head(const std::vector<std::string_view>& words) {
 std::optional<Columns> header_columns(const std::vector<std::string_view>& words) {
   const bool current = has(words, "size") && has(words, "count") && has(words, "type");
   const bool first_version = has(words, "bytes") && has(words, "N") && has(words, "type");
-  if (!(current || first_version) || !(has(words, "algbw") && has(words, "busbw"))) return std::nullopt;
+  if (!(current || first_version) || !(has(words, "algbw") && has(words, "busbw")))
+    return std::nullopt;
   Columns columns;
   columns.root = has(words, "root");
   columns.per_iteration = has(words, "i_min");
@@ -111,7 +117,8 @@ std::variant<FinishedRow, std::string> finish(PendingRow pending, const Columns&
   const std::size_t found = fields.halves.size();
   if (pending.row.bytes <= 0) return "size 0: fewer elements than ranks";
   if (found == 0) {
-    return pending.interrupted ? "row without measurements: NCCL INFO lines interrupt it" : "row without measurements";
+    return pending.interrupted ? "row without measurements: NCCL INFO lines interrupt it"
+                               : "row without measurements";
   }
   const bool one_half = found == fields.half;
   if ((!one_half && found != 2 * fields.half) || (one_half && !pending.ended)) {

@@ -1,4 +1,5 @@
-// One row of nccl-tests' text table, of whatever version. Internal to the reader of nccl-tests logs.
+// One row of nccl-tests' text table, of whatever version. Internal to the reader of nccl-tests
+// logs.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ struct RowHead {
 // The head anywhere in the line, whatever a launcher wrote before it.
 [[nodiscard]] std::optional<RowHead> row_head(const std::vector<std::string_view>& words);
 
-// What the header says of the columns behind the head; without a header the number of fields decides.
+// What the header says of the columns behind the head; without a header the number of fields
+// decides.
 struct Columns {
   bool root = false;
   bool per_iteration = false;  // -I: i_min i_max i_p99 i_cv% behind each half
@@ -31,7 +33,8 @@ struct Columns {
   double time_unit = 1e-6;     // 1.0 prints milliseconds
 };
 
-// The columns when the words are a table's header: "size count type ..." or, in 1.0, "bytes N type ...".
+// The columns when the words are a table's header: "size count type ..." or, in 1.0, "bytes N type
+// ...".
 [[nodiscard]] std::optional<Columns> header_columns(const std::vector<std::string_view>& words);
 
 // Whether a word can stand in a half of a row: a number or N/A.
@@ -50,11 +53,12 @@ struct PendingRow {
 
 struct FinishedRow {
   Row row;
-  std::optional<int> root;
+  std::optional<int> root;  // nullopt for -1
 };
 
 // The row, or the reason why it cannot be used.
-[[nodiscard]] std::variant<FinishedRow, std::string> finish(PendingRow pending, const Columns& columns);
+[[nodiscard]] std::variant<FinishedRow, std::string> finish(PendingRow pending,
+                                                            const Columns& columns);
 
 // Whether all halves are there.
 [[nodiscard]] bool complete(const PendingRow& pending, const Columns& columns);

@@ -18,15 +18,27 @@ constexpr std::size_t kDroppedText = 80;
 // A file that alternates sizes would otherwise open a table per row.
 constexpr std::size_t kMostOpen = 16;
 
-constexpr std::array<std::pair<std::string_view, double>, 17> kTypes{{{"int8", 1},   {"uint8", 1},    {"char", 1},     {"f8e4m3", 1},
-                                                                     {"f8e5m2", 1}, {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"half", 2},
-                                                                     {"bfloat16", 2}, {"int32", 4},  {"uint32", 4},   {"int", 4},
-                                                                     {"float", 4},  {"int64", 8},    {"uint64", 8},   {"double", 8},
-                                                                     {"uint", 4}}};
+constexpr std::array<std::pair<std::string_view, double>, 17> kTypes{{{"int8", 1},
+                                                                      {"uint8", 1},
+                                                                      {"char", 1},
+                                                                      {"f8e4m3", 1},
+                                                                      {"f8e5m2", 1},
+                                                                      {"fp8_e4m3", 1},
+                                                                      {"fp8_e5m2", 1},
+                                                                      {"half", 2},
+                                                                      {"bfloat16", 2},
+                                                                      {"int32", 4},
+                                                                      {"uint32", 4},
+                                                                      {"int", 4},
+                                                                      {"float", 4},
+                                                                      {"int64", 8},
+                                                                      {"uint64", 8},
+                                                                      {"double", 8},
+                                                                      {"uint", 4}}};
 
-constexpr std::array<std::string_view, 11> kCollectives{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                                        "reduce",     "alltoall",   "alltoallv",      "sendrecv",
-                                                        "gather",     "scatter",    "hypercube"};
+constexpr std::array<std::string_view, 11> kCollectives{
+    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",   "alltoall",
+    "alltoallv",  "sendrecv",   "gather",         "scatter",   "hypercube"};
 
 bool is_name_character(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
@@ -44,7 +56,8 @@ std::optional<double> type_bytes(std::string_view type) {
 std::string collective_named_in(std::string_view text) {
   static constexpr std::string_view kProgram = "_perf";
   std::string found;
-  for (std::size_t at = text.find(kProgram); at != std::string_view::npos; at = text.find(kProgram, at + 1)) {
+  for (std::size_t at = text.find(kProgram); at != std::string_view::npos;
+       at = text.find(kProgram, at + 1)) {
     std::size_t begin = at;
     while (begin > 0 && is_name_character(text[begin - 1])) --begin;
     const std::string_view name = text.substr(begin, at - begin);
@@ -58,18 +71,22 @@ std::string collective_named_in(std::string_view text) {
 std::string version_text(std::string_view tests, std::optional<int> nccl_code) {
   std::string text = tests.empty() ? std::string() : "nccl-tests " + one_line(tests, 20);
   if (!nccl_code || *nccl_code < 1000) return text;
-  // NCCL_VERSION_CODE: 10000 a + 100 b + c from 2.9 on, 1000 a + 100 b + c before.
+  // NCCL_VERSION_CODE is 10000 a + 100 b + c from 2.9 on, 1000 a + 100 b + c before (nccl.h).
   const int major = *nccl_code >= 10000 ? *nccl_code / 10000 : *nccl_code / 1000;
   const int rest = *nccl_code >= 10000 ? *nccl_code % 10000 : *nccl_code % 1000;
-  return fmt::format("{}{}NCCL {}.{}.{}", text, text.empty() ? "" : ", ", major, rest / 100, rest % 100);
+  return fmt::format("{}{}NCCL {}.{}.{}", text, text.empty() ? "" : ", ", major, rest / 100,
+                     rest % 100);
 }
 
-std::optional<std::size_t> OpenTables::best_for(const Table& like, std::string_view tag, const Row& row) const {
+std::optional<std::size_t> OpenTables::best_for(const Table& like, std::string_view tag,
+                                                const Row& row) const {
   std::optional<std::size_t> best;
   double best_distance = std::numeric_limits<double>::infinity();
   for (std::size_t i = first_open_; i < tables_.size(); ++i) {
     const Table& table = tables_[i];
-    if (tags_[i] != tag || table.type != like.type || table.redop != like.redop || table.root != like.root) continue;
+    if (tags_[i] != tag || table.type != like.type || table.redop != like.redop ||
+        table.root != like.root)
+      continue;
     const Row& last = table.rows.back();
     if (row.bytes <= last.bytes) continue;
     // A later run's rows lie below an earlier one's end, and continue the nearer size first.
@@ -114,11 +131,14 @@ void add_dropped(NcclImport& import, std::size_t line, std::string_view text, st
   }
 }
 
-std::string table_text(const ImportedTable& table) {
-  std::string text = table.collective + " of " + table.dtype_name;
-  if (!table.redop.empty() && table.redop != "none" && table.redop != "sum") text += " (" + table.redop + ")";
+std::string table_text(const ImportedTable& table, const NcclImport& import) {
+  std::string text = table.collective;
+  if (!table.dtype_name.empty()) text += " of " + table.dtype_name;
+  if (!table.redop.empty() && table.redop != "none" && table.redop != "sum")
+    text += " (" + table.redop + ")";
   if (table.ranks > 0) text += fmt::format(", {} ranks", table.ranks);
-  if (!table.points.empty()) text += fmt::format(" (line {})", table.points.front().line);
+  if (!table.points.empty())
+    text += fmt::format(" ({} {})", import.row_word, table.points.front().line);
   return text;
 }
 

@@ -1,5 +1,6 @@
-// A table as it was printed, before it is known what it is of. Text and JSON both end here; what the columns imply is worked out
-// once, in nccl_tests_infer.cpp. Internal to the reader of nccl-tests logs.
+// A table as it was printed, before it is known what it is of. Text and JSON both end here; what
+// the columns imply is worked out once, in nccl_tests_infer.cpp. Internal to the reader of
+// nccl-tests logs.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ struct Row {
   Printed busbw;
   std::optional<double> in_place_time;
   bool in_place_only = false;  // the out-of-place half is blank: `time` is the other's
-  std::optional<double> wrong;  // elements; before 2.13 the largest error, far below 1; nullopt for N/A
+  std::optional<double>
+      wrong;  // elements; before 2.13 the largest error, far below 1; nullopt for N/A
   bool in_place_checked = true;
 };
 
@@ -31,24 +33,27 @@ struct Table {
   std::size_t line = 0;    // of the first row, or of the header
   std::string collective;  // as the log names it ("all_reduce"); empty when it does not
   std::string type;
-  std::string redop;  // empty without that column
-  std::optional<int> root;
+  std::string redop;        // empty without that column
+  std::optional<int> root;  // nullopt for -1
   double time_unit = 1e-6;
   bool host_time = false;
-  std::size_t run = 0;  // which of the log's runs, by their opening lines
-  int listed_ranks = 0;       // by "# Rank" lines or JSON's devices
+  std::size_t run = 0;   // which of the log's runs, by their opening lines
+  int listed_ranks = 0;  // by "# Rank" lines or JSON's devices
   int hosts = 0;
   std::optional<int> communicator_ranks;  // "nranks" of NCCL's own log
   std::string version;
   std::vector<Row> rows;
 };
 
-// Sorts rows into tables. A header starts afresh, but headers are lost, several reductions share one, a run may be repeated under it
-// (-N) and two jobs may write to one file at once. Sizes only grow within a run, so a row whose size does not grow belongs to
-// another; where two runs are open it goes to the one whose bandwidth it continues.
+// Sorts rows into tables. A header starts afresh, but headers are lost, several reductions share
+// one, a run may be repeated under it
+// (-N) and two jobs may write to one file at once. Sizes only grow within a run, so a row whose
+// size does not grow belongs to another; where two runs are open it goes to the one whose bandwidth
+// it continues.
 class OpenTables {
  public:
-  // `like` gives everything but the rows. Rows of different `tag` (of the rank that printed them) never share a table.
+  // `like` gives everything but the rows. Rows of different `tag` (of the rank that printed them)
+  // never share a table.
   void add(const Table& like, std::string_view tag, Row row);
   // What follows is another run.
   void close() { first_open_ = tables_.size(); }
@@ -58,33 +63,45 @@ class OpenTables {
   [[nodiscard]] std::vector<Table>& tables() { return tables_; }
 
  private:
-  [[nodiscard]] std::optional<std::size_t> best_for(const Table& like, std::string_view tag, const Row& row) const;
+  [[nodiscard]] std::optional<std::size_t> best_for(const Table& like, std::string_view tag,
+                                                    const Row& row) const;
 
   std::vector<Table> tables_;
   std::vector<std::string> tags_;
   std::size_t first_open_ = 0;
 };
 
+// Whether a printed time, in micro- or milliseconds, can be one: no collective takes less than a
+// nanosecond or more than 11 days.
+[[nodiscard]] constexpr bool plausible_time(double printed) {
+  return printed >= 1e-3 && printed <= 1e12;
+}
+
 // Bytes of one element of a type by nccl-tests' name; nullopt for an unknown name.
 [[nodiscard]] std::optional<double> type_bytes(std::string_view type);
 
-// The collective of a program's name anywhere in `text` ("./build/all_reduce_perf"); empty for none or several.
+// The collective of a program's name anywhere in `text` ("./build/all_reduce_perf"); empty for none
+// or several.
 [[nodiscard]] std::string collective_named_in(std::string_view text);
 
 // "nccl-tests 2.19.6, NCCL 2.28.3" from what was found; NCCL's code is 22803.
 [[nodiscard]] std::string version_text(std::string_view tests, std::optional<int> nccl_code);
 
-// Works out collective, ranks and unit, drops rows that contradict themselves, and says in the notes what a reader should know.
+// Works out collective, ranks and unit, drops rows that contradict themselves, and says in the
+// notes what a reader should know.
 void add_table(Table table, NcclImport& import);
 
 // Counts a row that was left out; beyond the first thousand only their number is kept.
 void add_dropped(NcclImport& import, std::size_t line, std::string_view text, std::string reason);
 
-// What a person should know of the finished table: cold start, falling bandwidth, one size only, two nodes.
+// What a person should know of the finished table: cold start, falling bandwidth, one size only,
+// two nodes.
 void add_notes(ImportedTable& table, NcclImport& import);
+// The same for all tables together: repeats, reductions.
+void add_notes(NcclImport& import);
 
 // "all_reduce of float, 16 ranks (line 12)".
-[[nodiscard]] std::string table_text(const ImportedTable& table);
+[[nodiscard]] std::string table_text(const ImportedTable& table, const NcclImport& import);
 
 // The readers behind read_nccl_tests(); false when nothing of nccl-tests is in `text`.
 [[nodiscard]] bool read_text(std::string_view text, NcclImport& import);

@@ -1,4 +1,5 @@
-// The text of nccl-tests, line by line. A log is whatever a launcher left of it, so nothing is required to be there but rows.
+// The text of nccl-tests, line by line. A log is whatever a launcher left of it, so nothing is
+// required to be there but rows.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -8,7 +9,8 @@
 namespace ddpx::io::nccl {
 namespace {
 
-// Width of a half; a blank one leaves at least this gap before the other's time ("%7s  %6s  %6s  %6g" and separators).
+// Width of a half; a blank one leaves at least this gap before the other's time ("%7s  %6s  %6s
+// %6g" and separators).
 constexpr std::size_t kBlankHalf = 28;
 constexpr std::size_t kMostListed = 1'000'000;
 
@@ -33,6 +35,14 @@ std::size_t nccl_output(std::string_view text) {
   return first;
 }
 
+// The number that NCCL's output was written right behind: "-1" of "-1node-3:77:229".
+std::string_view leading_number(std::string_view word) {
+  const std::size_t end = word.find_first_not_of("-.0123456789");
+  if (end == std::string_view::npos || word[end] == ':' || !printed_number(word.substr(0, end)))
+    return {};
+  return word.substr(0, end);
+}
+
 class TextReader {
  public:
   explicit TextReader(NcclImport& import) : import_(import) {}
@@ -50,7 +60,8 @@ class TextReader {
     if (line.words.empty()) return;
     const std::size_t nccl = nccl_output(line.text);
     if (nccl != std::string_view::npos) {
-      if (const auto ranks = number_after(line.text, "nranks ")) runs_.back().communicators.insert(*ranks);
+      if (const auto ranks = number_after(line.text, "nranks "))
+        runs_.back().communicators.insert(*ranks);
     }
     if (const auto head = row_head(line.words)) {
       read_row(line, *head, nccl != std::string_view::npos);
@@ -70,13 +81,16 @@ class TextReader {
       return true;
     }
     const std::string_view text = line.text;
-    if (std::find(line.words.begin(), line.words.end(), "(ms)") != line.words.end()) columns_.time_unit = 1e-3;
+    if (std::find(line.words.begin(), line.words.end(), "(ms)") != line.words.end())
+      columns_.time_unit = 1e-3;
     if (text.find("nccl-tests version") != std::string_view::npos) {
       begin_run();
       const auto version = std::find(line.words.begin(), line.words.end(), "version");
       const auto after = version == line.words.end() ? version : version + 1;
-      runs_.back().version = version_text(after == line.words.end() ? "" : *after, number_after(text, "nccl-library="));
-    } else if (text.find("nThread ") != std::string_view::npos && text.find("nGpus ") != std::string_view::npos) {
+      runs_.back().version = version_text(after == line.words.end() ? "" : *after,
+                                          number_after(text, "nccl-library="));
+    } else if (text.find("nThread ") != std::string_view::npos &&
+               text.find("nGpus ") != std::string_view::npos) {
       begin_run();
     } else if (text.find("Out of bounds values") != std::string_view::npos) {
       flush();  // two jobs in one file have a footer each: the other's table stays open
@@ -144,7 +158,11 @@ class TextReader {
     pending.ended = line.ended;
     std::size_t word = head.words;
     for (; word < line.words.size(); ++word) {
-      if (interrupted && !is_field(line.words[word])) break;
+      if (interrupted && !is_field(line.words[word])) {
+        if (const auto glued = leading_number(line.words[word]); !glued.empty())
+          pending.fields.emplace_back(glued);
+        break;
+      }
       pending.fields.emplace_back(line.words[word]);
     }
     pending.in_place_only = gap_behind_head(line, head, pending) >= kBlankHalf;
@@ -153,7 +171,8 @@ class TextReader {
   }
 
   // Blanks between the head (root included) and the first number.
-  static std::size_t gap_behind_head(const LogLine& line, const RowHead& head, const PendingRow& pending) {
+  static std::size_t gap_behind_head(const LogLine& line, const RowHead& head,
+                                     const PendingRow& pending) {
     const std::size_t first = head.words + pending.fields.size() % 2;
     if (first == 0 || first >= line.words.size()) return 0;
     const std::string_view before = line.words[first - 1];
@@ -173,7 +192,8 @@ class TextReader {
     const bool in_table = runs_.back().rows || header_;
     if (line.words.size() < 6 && !in_table) return;
     recognised_ = recognised_ || line.words.size() >= 6;
-    add_dropped(import_, line.number, line.text, line.ended ? "numbers without the row's size and type" : "row is cut");
+    add_dropped(import_, line.number, line.text,
+                line.ended ? "numbers without the row's size and type" : "row is cut");
   }
 
   void flush() {

@@ -15,9 +15,9 @@ void check_speedup(const MeasuredSpeedup& point) {
       std::isfinite(point.speedup)) {
     return;
   }
-  throw InputError("measured speedup", "t" + std::to_string(point.gpus) + "=" +
-                                           std::to_string(point.speedup) +
-                                           " needs a GPU count of at least 1 and a speedup above 0");
+  throw InputError("measured speedup",
+                   "t" + std::to_string(point.gpus) + "=" + std::to_string(point.speedup) +
+                       " needs a GPU count of at least 1 and a speedup above 0");
 }
 
 // Two-column least squares without Eigen: y = a x1 + b x2.

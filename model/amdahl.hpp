@@ -16,7 +16,8 @@ struct Amdahl {
   [[nodiscard]] double ceiling() const;
 };
 
-// p such that the law gives `speedup` on `n` GPUs; may be negative where adding GPUs slows training. n >= 2.
+// p such that the law gives `speedup` on `n` GPUs; may be negative where adding GPUs slows
+// training. n >= 2.
 [[nodiscard]] Amdahl amdahl_through(double n, double speedup);
 
 struct MeasuredSpeedup {
@@ -24,10 +25,12 @@ struct MeasuredSpeedup {
   double speedup = 1;
 };
 
-// p by least squares on 1/S, which is linear in p: 1/S - 1 = p (1/N - 1). At least one point with N > 1, else InputError.
+// p by least squares on 1/S, which is linear in p: 1/S - 1 = p (1/N - 1). At least one point with N
+// > 1, else InputError.
 [[nodiscard]] Amdahl fit_amdahl(std::span<const MeasuredSpeedup> points);
 
-// Universal scalability law S(N) = N / (1 + sigma (N-1) + kappa N (N-1))  (Gunther 1993); at least two points with different N > 1.
+// Universal scalability law S(N) = N / (1 + sigma (N-1) + kappa N (N-1))  (Gunther 1993); at least
+// two points with different N > 1.
 struct Usl {
   double contention = 0;  // sigma
   double coherency = 0;   // kappa

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "model/step.hpp"
+#include "model/forecast.hpp"
 
 namespace ddpx {
 namespace {
@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, kBaselines.size()> kTitles{
     "Amdahl's law fitted on other rows",
     "universal scalability law fitted on other counts"};
 
-// What one rank computes in a step, timed on one GPU. Where the host bounds that timing, a stopwatch
-// cannot tell: every part is stretched alike.
-struct OneGpu {
+// What one rank computes in a step. Where the host bounds the step a stopwatch cannot tell: every
+// part is stretched alike.
+struct Compute {
   double accumulation = 0;
   double forward = 0;
   double backward = 0;
@@ -32,19 +32,21 @@ struct OneGpu {
   [[nodiscard]] double total() const { return accumulation + forward + backward + optimizer; }
 };
 
-OneGpu one_gpu(const Machine& machine, const Link& link, const Network& network, const Job& job) {
+// K micro-batches on one GPU; `timed` is a plain one-GPU step's time by the stopwatch over the
+// model's.
+Compute compute_of(const Machine& machine, const Network& network, const Job& job, double timed) {
   Job alone = job;
   alone.batch_per_rank = job.samples_per_micro_batch();
   alone.scaling = Scaling::weak;
   alone.gpus = 1;
   alone.strategy = Strategy{};
   alone.strategy.micro_batches = job.strategy.micro_batches;
-  const Step step = StepModel(machine, link, network, alone).run();
+  const Step step = StepModel(machine, Link{}, network, alone).run();
   const double device = (step.total() - step.term(Term::host)).value();
-  const double stretch = device > 0 ? step.total().value() / device : 1.0;
-  return {step.term(Term::accumulation).value() * stretch,
-          step.term(Term::forward).value() * stretch, step.term(Term::backward).value() * stretch,
-          step.term(Term::optimizer).value() * stretch};
+  const double stretch = device > 0 ? timed * step.total().value() / device : timed;
+  const auto part = [&](Term term) { return step.term(term).value() * stretch; };
+  return {part(Term::accumulation), part(Term::forward), part(Term::backward),
+          part(Term::optimizer)};
 }
 
 bool shares(const Job& job) { return job.gpus > 1 && job.strategy.sync; }
@@ -67,7 +69,7 @@ double communication(const Link& link, const Network& network, const Job& job) {
   return times * 4.0 * network.parameters() * seconds_per_byte(link, job);
 }
 
-double event_queue(const Link& link, const Network& network, const Job& job, const OneGpu& compute,
+double event_queue(const Link& link, const Network& network, const Job& job, const Compute& compute,
                    double slowdown) {
   const double per_byte = seconds_per_byte(link, job);
   std::vector<Bytes> arrival;
@@ -103,12 +105,13 @@ Seconds baseline_step(Baseline baseline, const Machine& machine, const Link& lin
     throw InputError("baseline " + std::string(name(baseline)),
                      "is fitted on measured speedups and has no step time of its own");
   }
+  const Forecast one = point_forecast(machine, link, network, job);
   if (baseline == Baseline::b0) {
-    const Job plain = job.one_gpu();
-    const Seconds step = StepModel(machine, link, network, plain).run().total();
-    return step * (job.samples_per_step() / (job.gpus * plain.samples_per_step()));
+    const double per_gpu = job.samples_per_step() / job.gpus;
+    return Seconds(one.one_gpu_step_s * per_gpu / job.one_gpu().samples_per_step());
   }
-  const OneGpu compute = one_gpu(machine, link, network, job);
+  const double timed = one.one_gpu_step_s / one.one_gpu_step.total().value();
+  const Compute compute = compute_of(machine, network, job, timed);
   const double exchange = communication(link, network, job);
   if (baseline == Baseline::b1) return Seconds(std::max(compute.total(), exchange));
   // One FSDP unit has no neighbour to overlap with.

@@ -1,5 +1,6 @@
-// Split conformal intervals: after validation, the interval's half-width is a quantile of the errors seen, with no assumption about
-// their distribution (Vovk, Gammerman & Shafer 2005; Lei et al. 2018).
+// Split conformal intervals: after validation, the interval's half-width is a quantile of the
+// errors seen, with no assumption about their distribution (Vovk, Gammerman & Shafer 2005; Lei et
+// al. 2018).
 #pragma once
 
 #include <optional>
@@ -7,7 +8,9 @@
 
 namespace ddpx {
 
-// The ceil((n+1) * coverage)-th smallest of |relative error|; nullopt when n is too small to support the coverage (n < 9 for 90 %).
-[[nodiscard]] std::optional<double> conformal_half_width(std::span<const double> relative_errors, double coverage = 0.90);
+// The ceil((n+1) * coverage)-th smallest of |relative error|; nullopt when n is too small to
+// support the coverage (n < 9 for 90 %).
+[[nodiscard]] std::optional<double> conformal_half_width(std::span<const double> relative_errors,
+                                                         double coverage = 0.90);
 
 }  // namespace ddpx

@@ -6,8 +6,9 @@
 namespace ddpx {
 namespace {
 
-// A persistent kernel spreads its tiles over the blocks it could place, so it slows about evenly, and a little more than its share:
-// the bf16 library kernels of two H200 took 1.30-1.42 beside 24 channels (S/(S-c) = 1.22) and 1.05-1.28 beside 4 (1.03).
+// A persistent kernel spreads its tiles over the blocks it could place, so it slows about evenly,
+// and a little more than its share: the bf16 library kernels of two H200 took 1.30-1.42 beside 24
+// channels (S/(S-c) = 1.22) and 1.05-1.28 beside 4 (1.03).
 constexpr double kPersistentExcess = 1.12;
 
 }  // namespace
@@ -34,9 +35,11 @@ std::optional<ResidencyLimits> residency_limits(int compute_capability) {
   }
 }
 
-int resident_blocks(int threads, int registers_per_thread, int shared_bytes, int compute_capability) {
+int resident_blocks(int threads, int registers_per_thread, int shared_bytes,
+                    int compute_capability) {
   const ResidencyLimits limits = residency_limits(compute_capability).value_or(ResidencyLimits{});
-  // No launch exceeds these by the programming guide; a kernel record that does is no reason to overflow.
+  // No launch exceeds these by the programming guide; a kernel record that does is no reason to
+  // overflow.
   const int warps = (std::clamp(threads, 1, 1024) + 31) / 32;
   int resident = std::min(limits.blocks, limits.threads / (warps * 32));
   if (registers_per_thread > 0) {
@@ -44,7 +47,8 @@ int resident_blocks(int threads, int registers_per_thread, int shared_bytes, int
     resident = std::min(resident, limits.registers / (per_warp * warps));
   }
   const int reserved = compute_capability >= 80 ? 1024 : 0;
-  const int shared = (std::clamp(shared_bytes, 0, limits.shared_bytes) + reserved + 127) / 128 * 128;
+  const int shared =
+      (std::clamp(shared_bytes, 0, limits.shared_bytes) + reserved + 127) / 128 * 128;
   if (shared > 0) resident = std::min(resident, limits.shared_bytes / shared);
   return std::max(1, resident);
 }
@@ -69,23 +73,31 @@ double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels) 
 }
 
 Seconds beside_collective(Seconds alone, double slowdown, Seconds beside) {
-  if (beside.value() <= 0 || slowdown <= 1.0) return alone;
+  if (!(beside.value() > 0) || !(slowdown > 1.0)) return alone;
   const Seconds done = beside / slowdown;  // work finished while the collective ran
   return done >= alone ? alone * slowdown : beside + alone - done;
 }
 
-Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels, Seconds beside) {
+Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels,
+                          Seconds beside) {
   const double slowdown = wave_slowdown(grid, multiprocessors, channels);
-  if (beside.value() <= 0 || slowdown <= 1.0) return alone;
-  if (grid.persistent) return beside_collective(alone, slowdown, beside);
+  if (!(beside.value() > 0) || !(slowdown > 1.0)) return alone;
+  // Of very many waves the last one does not matter, and below a counter could no longer tell them
+  // apart.
+  constexpr double kManyWaves = 1e6;
+  const double alone_waves = waves(grid, multiprocessors);
+  if (grid.persistent || !(alone_waves < kManyWaves))
+    return beside_collective(alone, slowdown, beside);
   if (!(beside < alone * slowdown)) return alone * slowdown;
-  // Slots free from the start complete a block every `block`; the collective's slots do from `beside` on.
-  const double block = alone.value() / waves(grid, multiprocessors);
+  // Slots free from the start complete a block every `block`; the collective's slots do from
+  // `beside` on.
+  const double block = alone.value() / alone_waves;
   if (!(block > 0) || !std::isfinite(block)) return alone * slowdown;
   const double free_slots = grid.per_multiprocessor * std::max(1, multiprocessors - channels);
   const double late_slots = grid.per_multiprocessor * multiprocessors - free_slots;
   const double late = beside.value();
-  // Blocks finish only at multiples of `block` on either kind of slot; the fluid answer is a lower bound within two of them.
+  // Blocks finish only at multiples of `block` on either kind of slot; the fluid answer is a lower
+  // bound within two of them.
   const double fluid = (grid.blocks * block + late_slots * late) / (free_slots + late_slots);
   double k = std::max(1.0, std::floor(fluid / block) - 1);
   double j = std::max(0.0, std::floor((fluid - late) / block) - 1);

@@ -1,13 +1,14 @@
 // What a product pays for a collective that runs beside it: wave quantisation.
 //
-// A kernel's thread blocks are placed `per_multiprocessor` at a time on each of S multiprocessors; when they do not all fit they run in
-// waves. A collective holds one multiprocessor per channel (NCCL launches one block per channel and the block leaves no room for a
-// product's), so the kernel has S - c left:
+// A kernel's thread blocks are placed `per_multiprocessor` at a time on each of S multiprocessors;
+// when they do not all fit they run in waves. A collective holds one multiprocessor per channel
+// (NCCL launches one block per channel and the block leaves no room for a product's), so the kernel
+// has S - c left:
 //
 //   alone   ceil(blocks / (o S)) waves,   beside   ceil(blocks / (o (S - c))) waves.
 //
-// Confirmed on kernel records of two H200 (docs/model.md). When the collective ends before the kernel does, its multiprocessors
-// take blocks from then on: list scheduling of equal blocks.
+// Confirmed on kernel records of two H200 (docs/model.md). When the collective ends before the
+// kernel does, its multiprocessors take blocks from then on: list scheduling of equal blocks.
 #pragma once
 
 #include <optional>
@@ -19,10 +20,11 @@ namespace ddpx {
 struct KernelGrid {
   double blocks = 0;              // thread blocks launched
   double per_multiprocessor = 1;  // blocks resident on one multiprocessor at once
-  bool persistent = false;        // grid = number of multiprocessors, the kernel distributes its own tiles
+  bool persistent = false;        // grid = number of multiprocessors; it distributes its own tiles
 };
 
-// Per-multiprocessor limits of a GPU (CUDA programming guide, "Technical Specifications per Compute Capability").
+// Per-multiprocessor limits of a GPU (CUDA programming guide, "Technical Specifications per Compute
+// Capability").
 struct ResidencyLimits {
   int registers = 65536;
   int shared_bytes = 233472;
@@ -33,26 +35,31 @@ struct ResidencyLimits {
 // Limits for a compute capability such as 75 or 90; nullopt for one that is not known.
 [[nodiscard]] std::optional<ResidencyLimits> residency_limits(int compute_capability);
 
-// Blocks of `threads` threads resident at once. Registers are allocated per warp in units of 256, shared memory in units of 128 B with
-// 1 KiB reserved per block from compute capability 8.0 on. At least 1 (the kernel did run).
-[[nodiscard]] int resident_blocks(int threads, int registers_per_thread, int shared_bytes, int compute_capability);
+// Blocks of `threads` threads resident at once. Registers are allocated per warp in units of 256,
+// shared memory in units of 128 B with 1 KiB reserved per block from compute capability 8.0 on. At
+// least 1 (the kernel did run).
+[[nodiscard]] int resident_blocks(int threads, int registers_per_thread, int shared_bytes,
+                                  int compute_capability);
 
 // Waves of the grid on `multiprocessors`.
 [[nodiscard]] double waves(const KernelGrid& grid, int multiprocessors);
 
-// Share of its slots that the grid's waves fill: blocks / (o S waves). Below 1 a smaller grid would take as long.
+// Share of its slots that the grid's waves fill: blocks / (o S waves). Below 1 a smaller grid would
+// take as long.
 [[nodiscard]] double wave_efficiency(const KernelGrid& grid, int multiprocessors);
 
 // Time beside a collective that holds `channels` multiprocessors throughout, over time alone.
 [[nodiscard]] double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels);
 
-// Slowdown of work that has no grid to quantise, S / (S - c), and the worst a one-wave grid can see.
+// Slowdown of work that has no grid to quantise, S / (S - c), and the worst a one-wave grid can
+// see.
 [[nodiscard]] double fluid_slowdown(int multiprocessors, int channels);
 inline constexpr double kWorstWaveSlowdown = 2.0;
 
-// Duration of a kernel that takes `alone` by itself and starts `beside` before the collective's end (list scheduling).
-[[nodiscard]] Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels,
-                                        Seconds beside);
+// Duration of a kernel that takes `alone` by itself and starts `beside` before the collective's end
+// (list scheduling).
+[[nodiscard]] Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
+                                        int channels, Seconds beside);
 
 // The same for work that slows evenly by `slowdown`.
 [[nodiscard]] Seconds beside_collective(Seconds alone, double slowdown, Seconds beside);

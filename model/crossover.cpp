@@ -115,8 +115,7 @@ std::optional<double> break_even_batch(const std::function<double(double)>& spee
                                        double high) {
   if (!(low > 0) || !(high >= low) || !std::isfinite(high)) {
     throw InputError("break-even batch", "the range " + std::to_string(low) + " to " +
-                                             std::to_string(high) +
-                                             " must ascend from above 0");
+                                             std::to_string(high) + " must ascend from above 0");
   }
   constexpr double kResolution = 1.01;
   const auto pays = [&](double batch) { return speedup_at(batch) >= 1.0; };

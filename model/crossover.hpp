@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/forecast.hpp"
@@ -19,18 +20,23 @@ enum class PaysSide { below, above };
 [[nodiscard]] std::string_view name(PaysSide side);
 
 struct Crossing {
-  Interval x;              // log-log interpolation between the bracket's points; low and high where the interval's edges cross
+  // Log-log interpolation between the bracket's points; low and high where the interval's edges
+  // cross.
+  Interval x;
   double bracket_low = 0;  // the sweep points it lies between
   double bracket_high = 0;
   PaysSide pays = PaysSide::below;  // on which side another GPU pays
 };
 
-// Every crossing along `points` (ascending x), by log-log interpolation of speedup between neighbours. A curve crosses either way,
-// several times or never. An edge of the interval that does not cross within the sweep is reported at the sweep's end.
+// Every crossing along `points` (ascending x), by log-log interpolation of speedup between
+// neighbours. A curve crosses either way, several times or never. An edge of the interval that does
+// not cross within the sweep is reported at the sweep's end.
 [[nodiscard]] std::vector<Crossing> crossings(std::span<const SweepPoint> points);
 
-// Smallest batch per rank from which on more GPUs pay (speedup >= 1), searched over [low, high] by bisection on a power-of-two grid
-// refined to 1 %; nullopt when the largest batch still does not pay. `speedup_at` is called with a batch per rank.
-[[nodiscard]] std::optional<double> break_even_batch(const std::function<double(double)>& speedup_at, double low, double high);
+// Smallest batch per rank from which on more GPUs pay (speedup >= 1), searched over [low, high] by
+// bisection on a power-of-two grid refined to 1 %; nullopt when the largest batch still does not
+// pay. `speedup_at` is called with a batch per rank.
+[[nodiscard]] std::optional<double> break_even_batch(
+    const std::function<double(double)>& speedup_at, double low, double high);
 
 }  // namespace ddpx

@@ -30,15 +30,20 @@ void check_line(const ProtocolLine& line) {
       line.bandwidth.value.value() > 0) {
     return;
   }
-  throw InputError("collective curve", "a protocol line of " + number(line.latency.value.value()) + " s and " +
-                                           number(line.bandwidth.value.value()) +
-                                           " B/s; the latency must be at least 0 and the bandwidth above 0");
+  throw InputError("collective curve",
+                   "a protocol line of " + number(line.latency.value.value()) + " s and " +
+                       number(line.bandwidth.value.value()) +
+                       " B/s; the latency must be at least 0 and the bandwidth above 0");
 }
 
 }  // namespace
 
 Curve::Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<CurvePoint> points)
-    : kind(call.kind), dtype(call.dtype), ranks(call.ranks), lines_(std::move(lines)), points_(std::move(points)) {
+    : kind(call.kind),
+      dtype(call.dtype),
+      ranks(call.ranks),
+      lines_(std::move(lines)),
+      points_(std::move(points)) {
   if (lines_.empty() && points_.empty()) {
     throw InputError("collective curve", "needs at least one protocol line or one measured point");
   }
@@ -69,15 +74,21 @@ Seconds Curve::from_lines(Bytes bytes) const {
 Seconds Curve::at(Bytes bytes) const {
   const std::size_t n = log_bytes_.size();
   if (n < kDensePoints && !lines_.empty()) return from_lines(bytes);
-  if (n == 1) return Seconds(std::exp(log_seconds_.front()) * std::max(1.0, bytes.value() / std::exp(log_bytes_.front())));
+  if (n == 1)
+    return Seconds(std::exp(log_seconds_.front()) *
+                   std::max(1.0, bytes.value() / std::exp(log_bytes_.front())));
   const double x = std::log(std::max(bytes.value(), 1.0));
-  if (x <= log_bytes_.front()) return Seconds(std::exp(log_seconds_.front()));
+  if (x <= log_bytes_.front()) {
+    const Seconds first(std::exp(log_seconds_.front()));
+    return lines_.empty() ? first : std::min(first, from_lines(bytes));
+  }
   if (x >= log_bytes_.back()) {
     const double b1 = std::exp(log_bytes_[n - 2]);
     const double b2 = std::exp(log_bytes_[n - 1]);
     const double t1 = std::exp(log_seconds_[n - 2]);
     const double t2 = std::exp(log_seconds_[n - 1]);
-    // A falling last segment would extrapolate to ever shorter times: then keep the last point's bandwidth.
+    // A falling last segment would extrapolate to ever shorter times: then keep the last point's
+    // bandwidth.
     const double slope = t2 > t1 ? (t2 - t1) / (b2 - b1) : t2 / b2;
     return Seconds(t2 + slope * (bytes.value() - b2));
   }

@@ -1,10 +1,12 @@
 // Time of one collective against its size, for one (collective, dtype, rank count) on one link.
 //
 // Two descriptions of the same measurements:
-//  - protocol lines: NCCL chooses per size the cheapest of its protocols, each about latency + bytes/bandwidth, so the curve is a
-//    minimum over lines (NCCL src/graph/tuning.cc). They carry the standard errors and say what the link is;
-//  - the measured points themselves, interpolated in log-log, where they are dense. NCCL's choice is not always the cheapest (two
-//    H200: 15 us at 1 MiB, 31 us at 2 MiB), and only points show that.
+//  - protocol lines: NCCL chooses per size the cheapest of its protocols, each about latency +
+//    bytes/bandwidth, so the curve is a minimum over lines (NCCL src/graph/tuning.cc). They carry
+//    the standard errors and say what the link is;
+//  - the measured points themselves, interpolated in log-log, where they are dense. NCCL's choice
+//    is not always the cheapest (two H200: 15 us at 1 MiB, 31 us at 2 MiB), and only points show
+//    that.
 #pragma once
 
 #include <span>
@@ -18,7 +20,7 @@ namespace ddpx {
 
 struct ProtocolLine {
   Estimate<Seconds> latency;
-  Estimate<BytesPerSecond> bandwidth;  // bytes as in CollectiveCall per second (algorithm bandwidth), not bus bandwidth
+  Estimate<BytesPerSecond> bandwidth;  // CollectiveCall's bytes per second, not bus bandwidth
 
   [[nodiscard]] Seconds at(Bytes bytes) const { return latency.value + bytes / bandwidth.value; }
 };
@@ -26,8 +28,8 @@ struct ProtocolLine {
 struct CurvePoint {
   Bytes bytes{};
   Seconds time{};
-  bool misfit = false;     // kept in the file, not used for pricing
-  std::string reason;      // why it is a misfit
+  bool misfit = false;  // kept in the file, not used for pricing
+  std::string reason;   // why it is a misfit
 };
 
 class Curve {
@@ -41,8 +43,9 @@ class Curve {
   Curve() = default;
   Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<CurvePoint> points);
 
-  // Seconds for `bytes`. Below the smallest point the time is that point's; above the largest it grows at the bandwidth
-  // of the last two. With fewer than kDensePoints points the lines decide.
+  // Seconds for `bytes`. Below the smallest point the time is the lines', at most that point's;
+  // above the largest it grows at the bandwidth of the last two. With fewer than kDensePoints
+  // points the lines decide.
   [[nodiscard]] Seconds at(Bytes bytes) const;
   // Whether `bytes` lies outside the measured sizes.
   [[nodiscard]] bool extrapolates(Bytes bytes) const;

@@ -1,4 +1,5 @@
-// The two kinds of failure a user meets. Only a `main` catches them; the type decides the exit code.
+// The two kinds of failure a user meets. Only a `main` catches them; the type decides the exit
+// code.
 #pragma once
 
 #include <stdexcept>
@@ -8,10 +9,12 @@
 namespace ddpx {
 
 namespace detail {
-// What the user typed or a file held goes into messages as it is; a line stays one line of readable length.
+// What the user typed or a file held goes into messages as it is; a line stays one line of readable
+// length.
 inline std::string one_line(std::string text) {
   constexpr std::size_t kLongest = 600;
-  if (text.size() > kLongest) text = text.substr(0, kLongest - 100) + " ... " + text.substr(text.size() - 90);
+  if (text.size() > kLongest)
+    text = text.substr(0, kLongest / 2) + " ... " + text.substr(text.size() - kLongest / 2);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
@@ -19,8 +22,8 @@ inline std::string one_line(std::string text) {
 }
 }  // namespace detail
 
-// Something the user can fix: a flag or a file. The message is one line that names the place (file and
-// position, or flag), the value given, what is accepted, and what to do. Exit code 2.
+// Something the user can fix: a flag or a file. The message is one line that names the place (file
+// and position, or flag), the value given, what is accepted, and what to do. Exit code 2.
 class InputError : public std::runtime_error {
  public:
   InputError(std::string_view place, std::string_view problem)
@@ -33,7 +36,8 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The work is well formed, but nothing satisfies the request (outside tolerance, nothing fits). Exit 1.
+// The work is well formed, but nothing satisfies the request (outside tolerance, nothing fits).
+// Exit 1.
 class UnmetError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,6 +1,7 @@
 #include "model/forecast.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -33,8 +34,8 @@ Interval reciprocal_scaled(const Interval& seconds, double samples) {
 struct Models {
   StepModel many;
   StepModel one;
-  const MeasuredStep* measured_one =
-      nullptr;  // the machine's own timing of exactly that one-GPU job
+  // The machine's own timing of exactly that one-GPU job.
+  const MeasuredStep* measured_one = nullptr;
 
   [[nodiscard]] double one_seconds(const Shift& shift) const {
     return measured_one ? measured_one->time.value.value() : one.run(shift).total().value();
@@ -57,8 +58,9 @@ const MeasuredStep* measured_one_gpu_step(const Machine& machine, const Network&
 
 Models models_for(const Machine& machine, const Link& link, const Network& network,
                   const Job& job) {
-  Models models{StepModel(machine, link, network, job),
-                StepModel(machine, link, network, job.one_gpu()),
+  const ProductTable products(machine, job.dtype);
+  Models models{StepModel(machine, products, link, network, job),
+                StepModel(machine, products, link, network, job.one_gpu()),
                 job.gpus > 1 ? measured_one_gpu_step(machine, network, job) : nullptr};
   // Where the host bounds both steps its speed cancels in their ratio, which a measurement of one
   // of them would break.
@@ -84,27 +86,52 @@ Forecast point(const Models& models, const Job& job) {
   return f;
 }
 
-// Moves each source by one standard error either way of the point and adds the squares. A term that
-// only moves one way (contention from "none" to "worst wave", a max of two streams) is taken at its
-// larger side.
-void propagate(Forecast& f, const Models& models, const Job& job, double residual) {
-  const double step = f.step_time_s.value;
-  const double speedup = f.speedup.value;
-  double step_squares = residual * residual;
-  const double one_residual = models.one_residual(residual);
-  double speedup_squares = job.gpus > 1 ? residual * residual + one_residual * one_residual : 0;
-  for (std::size_t s = 0; s < kSources; ++s) {
-    Shift shift;
-    shift.z[s] = 1.0;
-    const Rates moved{models.many.run(shift).total().value(), models.one_seconds(shift)};
-    const double d_step = moved.step / step - 1.0;
-    const double d_speedup = moved.speedup(job) / speedup - 1.0;
-    f.sensitivity[s] = std::abs(d_step) < kNegligible ? 0.0 : kNormalQuantile90 * std::abs(d_step);
-    step_squares += d_step * d_step;
-    if (job.gpus > 1) speedup_squares += d_speedup * d_speedup;
+// Relative changes upwards and downwards, added in squares.
+struct Spread {
+  double up = 0;
+  double down = 0;
+
+  void add(double change) { (change > 0 ? up : down) += change * change; }
+  // Of two changes by one source only the larger counts on each side.
+  void add_larger(double one, double other) {
+    add(std::max({one, other, 0.0}));
+    add(std::min({one, other, 0.0}));
   }
-  f.step_time_s = around(step, kNormalQuantile90 * std::sqrt(step_squares));
-  f.speedup = around(speedup, kNormalQuantile90 * std::sqrt(speedup_squares));
+  [[nodiscard]] Interval around(double value) const {
+    return {value, value * std::max(0.0, 1.0 - kNormalQuantile90 * std::sqrt(down)),
+            value * (1.0 + kNormalQuantile90 * std::sqrt(up))};
+  }
+};
+
+// Moves each source by one standard error either way and adds the squares of what that does,
+// upwards and downwards apart: a step that is the larger of two streams gives way to one side more
+// than to the other.
+void propagate(Forecast& f, const Models& models, const Job& job, double residual) {
+  Spread step;
+  Spread speedup;
+  step.add_larger(residual, -residual);
+  if (job.gpus > 1) {
+    speedup.add_larger(residual, -residual);
+    const double one_residual = models.one_residual(residual);
+    speedup.add_larger(one_residual, -one_residual);
+  }
+  for (std::size_t s = 0; s < kSources; ++s) {
+    std::array<double, 2> step_change{};
+    std::array<double, 2> speedup_change{};
+    for (std::size_t side = 0; side < 2; ++side) {
+      Shift shift;
+      shift.z[s] = side == 0 ? 1.0 : -1.0;
+      const Rates moved{models.many.run(shift).total().value(), models.one_seconds(shift)};
+      step_change[side] = moved.step / f.step_time_s.value - 1.0;
+      speedup_change[side] = moved.speedup(job) / f.speedup.value - 1.0;
+    }
+    step.add_larger(step_change[0], step_change[1]);
+    if (job.gpus > 1) speedup.add_larger(speedup_change[0], speedup_change[1]);
+    const double largest = std::max(std::abs(step_change[0]), std::abs(step_change[1]));
+    f.sensitivity[s] = largest < kNegligible ? 0.0 : kNormalQuantile90 * largest;
+  }
+  f.step_time_s = step.around(f.step_time_s.value);
+  f.speedup = speedup.around(f.speedup.value);
 }
 
 Interval quantiles(std::vector<double>& draws, double value) {

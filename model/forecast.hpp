@@ -33,11 +33,12 @@ struct ForecastOptions {
 };
 
 struct Forecast {
-  Step step;                  // N GPUs
-  Step one_gpu_step;          // K = 1, as the model has it
-  double one_gpu_step_s = 0;  // what speedup is measured against:
-  bool one_gpu_measured =
-      false;  // the machine's own timing of exactly that job where it holds one, else the model's
+  Step step;          // N GPUs
+  Step one_gpu_step;  // K = 1, as the model has it
+  // What speedup is measured against: the machine's own timing of exactly that job where it holds
+  // one, else the model's.
+  double one_gpu_step_s = 0;
+  bool one_gpu_measured = false;
   Interval step_time_s;
   Interval speedup;
   Interval samples_per_s;

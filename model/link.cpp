@@ -11,13 +11,15 @@
 namespace ddpx {
 namespace {
 
-constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{{{Topology::nvlink, "nvlink"},
-                                                                           {Topology::pcie, "pcie"},
-                                                                           {Topology::network, "network"},
-                                                                           {Topology::host_memory, "host_memory"}}};
+constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{
+    {{Topology::nvlink, "nvlink"},
+     {Topology::pcie, "pcie"},
+     {Topology::network, "network"},
+     {Topology::host_memory, "host_memory"}}};
 
-// One standard error of carrying a curve from the measured rank count to another, per doubling. Bus bandwidth from 2 to 4 or 8 ranks
-// moved by 4-19 % on three NVSwitch machines and by 74-92 % on PCIe boxes (public NCCL tables by rank count).
+// One standard error of carrying a curve from the measured rank count to another, per doubling. Bus
+// bandwidth from 2 to 4 or 8 ranks moved by 4-19 % on three NVSwitch machines and by 74-92 % on
+// PCIe boxes (public NCCL tables by rank count).
 double carry_error(Topology topology) {
   switch (topology) {
     case Topology::nvlink:
@@ -31,15 +33,18 @@ double carry_error(Topology topology) {
   return 0.35;
 }
 
-// Share of the two-rank latency that is paid once, whatever the number of steps: NCCL's base latency against its per-step hardware
-// latency, ring LL over NVLink 6.6 us base + 2 x 0.6 us (tuning.cc); a network's steps dominate (6.6 + 2 x 2.7 us).
+// Share of the two-rank latency that is paid once, whatever the number of steps: NCCL's base
+// latency against its per-step hardware latency, ring LL over NVLink 6.6 us base + 2 x 0.6 us
+// (tuning.cc); a network's steps dominate (6.6 + 2 x 2.7 us).
 double base_share(Topology topology) { return topology == Topology::network ? 0.5 : 0.8; }
 
-// Latency on N ranks from latency on two: the base once, then ring steps or, beyond a few ranks, a tree's 2 log2 N levels.
+// Latency on N ranks from latency on two: the base once, then ring steps or, beyond a few ranks, a
+// tree's 2 log2 N levels.
 double latency_growth(const Link& link, Collective kind, int ranks) {
   const double base = base_share(link.topology);
   const double ring = ring_steps(kind, ranks);
-  const double tree = kind == Collective::all_reduce ? 2.0 * std::ceil(std::log2(ranks)) + 2.0 : ring;
+  const double tree =
+      kind == Collective::all_reduce ? 2.0 * std::ceil(std::log2(ranks)) + 2.0 : ring;
   return base + (1.0 - base) * std::min(ring, tree) / 2.0;
 }
 
@@ -59,7 +64,8 @@ const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_
   return best;
 }
 
-// The collective whose curve stands in for `kind`: reduce-scatter and all-gather move the same bytes in the same steps.
+// The collective whose curve stands in for `kind`: reduce-scatter and all-gather move the same
+// bytes in the same steps.
 Collective twin(Collective kind) {
   return kind == Collective::all_gather ? Collective::reduce_scatter : Collective::all_gather;
 }
@@ -85,12 +91,14 @@ CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
   Seconds time = link.latency.value * growth + factor * call.bytes / link.bandwidth.value;
   if (link.large_latency.value > link.latency.value) {
     // NCCL's LL protocol reaches half the bus bandwidth (tuning.cc: ring LL = busBW / 2).
-    const Seconds small = link.latency.value * growth + factor * call.bytes / (0.5 * link.bandwidth.value);
+    const Seconds small =
+        link.latency.value * growth + factor * call.bytes / (0.5 * link.bandwidth.value);
     time = std::min(small, time + (link.large_latency.value - link.latency.value) * growth);
   }
   const Seconds latency_part = link.latency.value * growth;
   const double share = latency_part / time;
-  const double error = std::hypot(share * link.latency.relative_error, (1 - share) * link.bandwidth.relative_error);
+  const double error =
+      std::hypot(share * link.latency.relative_error, (1 - share) * link.bandwidth.relative_error);
   const double doublings = std::log2(std::max(2, call.ranks) / 2.0);
   return {time, std::hypot(error, 0.5 * carry_error(link.topology) * doublings), false};
 }
@@ -152,7 +160,8 @@ CollectivePrice price(const Link& link, const CollectiveCall& call) {
       return result;
     }
   }
-  throw InputError("link " + link.name, "has no curve and no bandwidth for " + std::string(name(call.kind)));
+  throw InputError("link " + link.name,
+                   "has no curve and no bandwidth for " + std::string(name(call.kind)));
 }
 
 }  // namespace ddpx

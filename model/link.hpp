@@ -1,4 +1,5 @@
-// An interconnect: what collectives cost on it. Either measured (curves), or known by figures (latency, bus bandwidth), or both.
+// An interconnect: what collectives cost on it. Either measured (curves), or known by figures
+// (latency, bus bandwidth), or both.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace ddpx {
 
-// How the ranks reach each other; decides how costs carry over to a rank count that was not measured.
+// How the ranks reach each other; decides how costs carry over to a rank count that was not
+// measured.
 enum class Topology {
   nvlink,       // every GPU on an NVLink switch or mesh: bus bandwidth holds with the rank count
   pcie,         // PCIe, peer to peer or through host memory: flows share the root complex
@@ -20,8 +22,9 @@ struct Link {
   std::string name;   // "nvlink4", or the user's own words
   std::string title;  // "NVLink 4 (H100, H200), 18 links"
   Topology topology = Topology::pcie;
-  // Figures on two ranks: time of the smallest all-reduce, bus bandwidth of a large one (nccl-tests' convention) and, where the
-  // small messages run on a cheaper protocol (NCCL's LL), the latency of the large-message protocol.
+  // Figures on two ranks: time of the smallest all-reduce, bus bandwidth of a large one
+  // (nccl-tests' convention) and, where the small messages run on a cheaper protocol (NCCL's LL),
+  // the latency of the large-message protocol.
   Estimate<Seconds> latency;
   Estimate<Seconds> large_latency;
   Estimate<BytesPerSecond> bandwidth;
@@ -46,13 +49,16 @@ struct CollectivePrice {
   bool extrapolated = false;  // a size, a rank count or a collective that was not measured
 };
 
-// Price of `call` on `link`. Curves of the same collective and rank count come first; then the other half-collective's; then the
-// nearest rank count, carried over by the ring's volume (2(N-1)/N) and number of steps, with the error of that step by topology;
-// then the figures. Ring all-reduce: 2(N-1) steps of S/N bytes (Patarasu & Yuan 2009; NCCL src/graph/tuning.cc).
+// Price of `call` on `link`. Curves of the same collective and rank count come first; then the
+// other half-collective's; then the nearest rank count, carried over by the ring's volume
+// (2(N-1)/N) and number of steps, with the error of that step by topology; then the figures. Ring
+// all-reduce: 2(N-1) steps of S/N bytes (Patarasu & Yuan 2009; NCCL src/graph/tuning.cc).
 [[nodiscard]] CollectivePrice price(const Link& link, const CollectiveCall& call);
 
-// Seconds of a ring collective from its parts: `steps` messages of S/N bytes, each `step_latency` + bytes/bandwidth.
-[[nodiscard]] Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSecond bandwidth);
+// Seconds of a ring collective from its parts: `steps` messages of S/N bytes, each `step_latency` +
+// bytes/bandwidth.
+[[nodiscard]] Seconds ring_time(const CollectiveCall& call, Seconds step_latency,
+                                BytesPerSecond bandwidth);
 
 // Messages in a row a ring needs: 2(N-1) for all-reduce, N-1 for the others.
 [[nodiscard]] int ring_steps(Collective kind, int ranks);

@@ -32,7 +32,8 @@ Layer linear(std::string name, double rows_per_sample, double in, double out) {
   return layer;
 }
 
-// An activation reads and writes each element forward; backward it reads gradient and output and writes.
+// An activation reads and writes each element forward; backward it reads gradient and output and
+// writes.
 void add_activation(Layer& layer, double elements) {
   layer.forward_bytes += 2 * kFloat * elements;
   layer.backward_bytes += 3 * kFloat * elements;
@@ -104,22 +105,25 @@ Network mlp(const MlpShape& shape) {
 
 Network gpt(const GptShape& shape) {
   require(shape.layers >= 1, "network gpt", "layers must be at least 1");
-  require(shape.hidden >= 1 && shape.heads >= 1 && shape.sequence >= 1 && shape.vocabulary >= 1, "network gpt",
-          "hidden, heads, sequence and vocabulary must be at least 1");
+  require(shape.hidden >= 1 && shape.heads >= 1 && shape.sequence >= 1 && shape.vocabulary >= 1,
+          "network gpt", "hidden, heads, sequence and vocabulary must be at least 1");
   const double h = shape.hidden;
   const double t = shape.sequence;
   const double head = h / shape.heads;
   Network network;
-  network.name = "gpt:layers=" + number(shape.layers) + ",hidden=" + number(h) + ",heads=" + number(shape.heads) +
-                 ",sequence=" + number(t) + ",vocabulary=" + number(shape.vocabulary);
+  network.name = "gpt:layers=" + number(shape.layers) + ",hidden=" + number(h) +
+                 ",heads=" + number(shape.heads) + ",sequence=" + number(t) +
+                 ",vocabulary=" + number(shape.vocabulary);
   network.width = h;
 
   Layer embedding;
   embedding.name = "embedding";
-  // The token embedding is shared with the head; DDP reduces a shared tensor once, when its last use in backward is done: here.
+  // The token embedding is shared with the head; DDP reduces a shared tensor once, when its last
+  // use in backward is done: here.
   embedding.tensors = {t * h, shape.vocabulary * h};
   embedding.forward_bytes = 3 * kFloat * t * h;
-  // The gradient of a lookup is a dense tensor: zero it and add the rows, then the head's part is added.
+  // The gradient of a lookup is a dense tensor: zero it and add the rows, then the head's part is
+  // added.
   embedding.backward_bytes = 3 * kFloat * t * h;
   embedding.forward_kernels = 3;
   embedding.backward_kernels = 3;
@@ -166,10 +170,12 @@ Network gpt(const GptShape& shape) {
 
 Network opaque(const OpaqueShape& shape) {
   require(shape.parameters >= 1, "--params", "the model must have at least 1 parameter");
-  require(shape.compute_per_sample.value() > 0, "--step-time", "must be longer than the optimizer alone takes");
+  require(shape.compute_per_sample.value() > 0, "--step-time",
+          "must be longer than the optimizer alone takes");
   Network network;
   network.name = "params=" + number(shape.parameters);
-  const int tensors = static_cast<int>(std::clamp(shape.parameters, 1.0, static_cast<double>(shape.tensors)));
+  const int tensors =
+      static_cast<int>(std::clamp(shape.parameters, 1.0, static_cast<double>(shape.tensors)));
   const double share = shape.compute_per_sample.value() / tensors;
   for (int i = 0; i < tensors; ++i) {
     Layer layer;

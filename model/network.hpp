@@ -1,5 +1,6 @@
-// A network is the list of its layers in forward order: what each computes for one sample, which parameter tensors it owns, and the
-// memory traffic of its elementwise work. Gradients arrive in the reverse order of the layers.
+// A network is the list of its layers in forward order: what each computes for one sample, which
+// parameter tensors it owns, and the memory traffic of its elementwise work. Gradients arrive in
+// the reverse order of the layers.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace ddpx {
 
-// One matrix product of a layer: `rows_per_sample` rows (tokens), in -> out features. A product without parameters (attention scores)
-// has `count` independent instances per sample (heads), each with its own two gradient products and no weight gradient to reduce.
+// One matrix product of a layer: `rows_per_sample` rows (tokens), in -> out features. A product
+// without parameters (attention scores) has `count` independent instances per sample (heads), each
+// with its own two gradient products and no weight gradient to reduce.
 struct LayerProduct {
   double rows_per_sample = 1;
   double in = 0;
@@ -20,11 +22,13 @@ struct LayerProduct {
 
 struct Layer {
   std::string name;
-  // Elements of each parameter tensor, in the order their gradients arrive (PyTorch's linear: bias, then weight; seen in traces of
-  // DDP steps, where the bias gradient's copy into its bucket comes first).
+  // Elements of each parameter tensor, in the order their gradients arrive (PyTorch's linear: bias,
+  // then weight; seen in traces of DDP steps, where the bias gradient's copy into its bucket comes
+  // first).
   std::vector<double> tensors;
   std::vector<LayerProduct> products;
-  // Elementwise traffic per sample in bytes at four-byte elements: activations, normalisation, residual adds, loss.
+  // Elementwise traffic per sample in bytes at four-byte elements: activations, normalisation,
+  // residual adds, loss.
   double forward_bytes = 0;
   double backward_bytes = 0;
   // Kernels besides the products, forward and backward, each of which costs a gap on the device.
@@ -32,7 +36,8 @@ struct Layer {
   int backward_kernels = 0;
   // A layer whose input needs no gradient (the first one) has no data-gradient product.
   bool needs_data_gradient = true;
-  // Given times of one sample's forward and backward in seconds instead of products to price (a captured or user-stated model).
+  // Given times of one sample's forward and backward in seconds instead of products to price (a
+  // captured or user-stated model).
   double forward_seconds_per_sample = 0;
   double backward_seconds_per_sample = 0;
 
@@ -48,11 +53,13 @@ struct Network {
 
   [[nodiscard]] double parameters() const;
   [[nodiscard]] std::size_t tensor_count() const;
-  // Floating-point operations of one sample's forward and backward, by the same rule as the timeline.
+  // Floating-point operations of one sample's forward and backward, by the same rule as the
+  // timeline.
   [[nodiscard]] Flops training_flops_per_sample() const;
 };
 
-// `depth` x (Linear(width, width) + ReLU), then Linear(width, classes), cross-entropy. The two-T4 study's model is depth 8, classes 64.
+// `depth` x (Linear(width, width) + ReLU), then Linear(width, classes), cross-entropy. The two-T4
+// study's model is depth 8, classes 64.
 struct MlpShape {
   double width = 1024;
   int depth = 8;
@@ -60,8 +67,8 @@ struct MlpShape {
 };
 [[nodiscard]] Network mlp(const MlpShape& shape);
 
-// A GPT-2 style decoder: per block attention (qkv, scores, values, projection), MLP of 4 x hidden, two LayerNorms; learned position
-// embeddings; the output head shares the token embedding's weight.
+// A GPT-2 style decoder: per block attention (qkv, scores, values, projection), MLP of 4 x hidden,
+// two LayerNorms; learned position embeddings; the output head shares the token embedding's weight.
 struct GptShape {
   int layers = 12;
   double hidden = 768;
@@ -71,8 +78,9 @@ struct GptShape {
 };
 [[nodiscard]] Network gpt(const GptShape& shape);
 
-// A model known only by its size and its measured one-GPU step: `parameters` in tensors of equal size, the step's time spread evenly,
-// a third of the compute forward (2 of 6 flops per parameter and sample), `optimizer` excluded by the caller.
+// A model known only by its size and its measured one-GPU step: `parameters` in tensors of equal
+// size, the step's time spread evenly, a third of the compute forward (2 of 6 flops per parameter
+// and sample), `optimizer` excluded by the caller.
 struct OpaqueShape {
   double parameters = 0;
   Seconds compute_per_sample{};

@@ -43,8 +43,9 @@ Network make_mlp(std::span<const double> v) {
 
 Network make_gpt(std::span<const double> v) {
   if (std::fmod(v[1], v[2]) != 0) {
-    throw InputError("--network", "gpt: 'hidden' must be a multiple of 'heads': each head takes "
-                                  "hidden/heads features");
+    throw InputError("--network",
+                     "gpt: 'hidden' must be a multiple of 'heads': each head takes "
+                     "hidden/heads features");
   }
   return gpt({.layers = static_cast<int>(v[0]),
               .hidden = v[1],
@@ -76,8 +77,9 @@ const Generator* find_generator(std::string_view spec) {
 
 const Generator& generator_of(std::string_view spec) {
   if (const Generator* generator = find_generator(spec)) return *generator;
-  reject(spec, "is not a network; accepted: mlp:width=W,depth=D,classes=C, "
-               "gpt:layers=L,hidden=H,heads=A,sequence=T,vocabulary=V or a network file");
+  reject(spec,
+         "is not a network; accepted: mlp:width=W,depth=D,classes=C, "
+         "gpt:layers=L,hidden=H,heads=A,sequence=T,vocabulary=V or a network file");
 }
 
 std::size_t key_index(const Generator& generator, std::string_view word, std::string_view key) {

@@ -14,8 +14,8 @@ namespace ddpx {
 // Whether the text names a generator ("mlp", "mlp:..."); otherwise it is a file for someone else.
 [[nodiscard]] bool is_network_spec(std::string_view text);
 
-// Throws InputError, and nothing else, for an unknown generator and for a key that is unknown, given
-// twice, not a whole number or out of range; it names the word and what is accepted.
+// Throws InputError, and nothing else, for an unknown generator and for a key that is unknown,
+// given twice, not a whole number or out of range; it names the word and what is accepted.
 [[nodiscard]] Network network_from(std::string_view spec);
 
 // The same text with `key` set to `value`, as a sweep over widths needs it. Throws InputError where

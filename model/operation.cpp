@@ -44,10 +44,16 @@ std::string_view name(Optimizer optimizer) { return find_name(kOptimizers, optim
 
 std::optional<DType> dtype_from(std::string_view word) { return find_value(kDTypes, word); }
 std::optional<Pass> pass_from(std::string_view word) { return find_value(kPasses, word); }
-std::optional<Collective> collective_from(std::string_view word) { return find_value(kCollectives, word); }
-std::optional<Optimizer> optimizer_from(std::string_view word) { return find_value(kOptimizers, word); }
+std::optional<Collective> collective_from(std::string_view word) {
+  return find_value(kCollectives, word);
+}
+std::optional<Optimizer> optimizer_from(std::string_view word) {
+  return find_value(kOptimizers, word);
+}
 
-double element_bytes(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16 ? 2.0 : 4.0; }
+double element_bytes(DType dtype) {
+  return dtype == DType::bf16 || dtype == DType::fp16 ? 2.0 : 4.0;
+}
 
 Bytes optimizer_traffic(Optimizer optimizer, double parameters) {
   return Bytes((optimizer == Optimizer::adamw ? 28.0 : 12.0) * parameters);

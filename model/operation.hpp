@@ -1,10 +1,10 @@
-// An Operation says *what work* is done, never how long it takes: the profiler measures it, the model prices it, validation compares
-// the two. Sizes follow the conventions of the field:
-//  - a product is one linear layer's matrix product for `rows` samples (batch x tokens), in -> out features: 2*rows*in*out flops in
-//    every direction;
-//  - a collective's `bytes` follow nccl-tests: all-reduce counts the buffer of one rank, all-gather and reduce-scatter count the
-//    whole (N shards). Bus bandwidth = bytes/time x 2(N-1)/N for all-reduce and x (N-1)/N for the others
-//    (nccl-tests doc/PERFORMANCE.md).
+// An Operation says *what work* is done, never how long it takes: the profiler measures it, the
+// model prices it, validation compares the two. Sizes follow the conventions of the field:
+//  - a product is one linear layer's matrix product for `rows` samples (batch x tokens), in -> out
+//    features: 2*rows*in*out flops in every direction;
+//  - a collective's `bytes` follow nccl-tests: all-reduce counts the buffer of one rank, all-gather
+//    and reduce-scatter count the whole (N shards). Bus bandwidth = bytes/time x 2(N-1)/N for
+//    all-reduce and x (N-1)/N for the others (nccl-tests doc/PERFORMANCE.md).
 #pragma once
 
 #include <optional>
@@ -37,7 +37,8 @@ struct CollectiveCall {
   int ranks = 2;
 };
 
-// A device-to-device copy of `bytes`: it reads and writes each, so it moves 2 x bytes of memory traffic.
+// A device-to-device copy of `bytes`: it reads and writes each, so it moves 2 x bytes of memory
+// traffic.
 struct Copy {
   Bytes bytes{};
 };
@@ -65,8 +66,8 @@ using Operation = std::variant<Product, CollectiveCall, Copy, OptimizerStep, Lau
 // Bytes of one gradient element. tf32 is a product format: its tensors stay fp32.
 [[nodiscard]] double element_bytes(DType dtype);
 
-// Memory traffic of the update per parameter, all state in fp32: SGD reads parameter and gradient and writes the parameter (12 B);
-// AdamW also reads and writes two moments (28 B).
+// Memory traffic of the update per parameter, all state in fp32: SGD reads parameter and gradient
+// and writes the parameter (12 B); AdamW also reads and writes two moments (28 B).
 [[nodiscard]] Bytes optimizer_traffic(Optimizer optimizer, double parameters);
 
 // Bus bandwidth's share of bytes/time: 2(N-1)/N for all-reduce, (N-1)/N otherwise; 0 for one rank.

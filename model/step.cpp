@@ -46,18 +46,14 @@ std::string_view name(BoundBy bound) {
 
 double expected_maximum(int n) {
   if (n <= 1) return 0;
-  if (n == 2) return 0.5641895835477563;  // 1/sqrt(pi)
-  // Blom: the quantile of the normal distribution at (n - a)/(n - 2a + 1), a = 0.375.
-  const double p = (n - 0.375) / (n + 0.25);
-  // Acklam-style inverse is overkill here: bisection on erfc converges in 60 steps to full
-  // precision.
-  double low = 0;
-  double high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
-  }
-  return low;
+  // n = 1, 2, 4, ... 65536.
+  constexpr std::array kAtPowersOfTwo{0.0,    0.5642, 1.0294, 1.4236, 1.7660, 2.0697,
+                                      2.3437, 2.5946, 2.8269, 3.0439, 3.2482, 3.4418,
+                                      3.6261, 3.8023, 3.9714, 4.1341, 4.2911};
+  const double doublings = std::log2(n);
+  const auto i = std::min(static_cast<std::size_t>(doublings), kAtPowersOfTwo.size() - 2);
+  const double slope = kAtPowersOfTwo[i + 1] - kAtPowersOfTwo[i];
+  return kAtPowersOfTwo[i] + (doublings - static_cast<double>(i)) * slope;
 }
 
 Seconds Step::total() const {
@@ -77,10 +73,13 @@ BoundBy Step::bound_by() const {
 
 StepModel::StepModel(const Machine& machine, const Link& link, const Network& network,
                      const Job& job)
+    : StepModel(machine, ProductTable(machine, job.dtype), link, network, job) {}
+
+StepModel::StepModel(const Machine& machine, const ProductTable& products, const Link& link,
+                     const Network& network, const Job& job)
     : machine_(machine), link_(link), network_(network), job_(job) {
   check(job);
   if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
-  const ProductTable products(machine, job.dtype);
   channels_ = job.strategy.channels.value_or(link.channels);
   layers_.reserve(network.layers.size());
   for (const Layer& layer : network.layers) {

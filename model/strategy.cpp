@@ -11,7 +11,8 @@ namespace ddpx {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "ddp, accumulate=K, compress=fp16|bf16, bucket=SIZE, first-bucket=SIZE, bucket-view, channels=C, fsdp=unit, no-sync";
+    "ddp, accumulate=K, compress=fp16|bf16, bucket=SIZE, first-bucket=SIZE, bucket-view, "
+    "channels=C, fsdp=unit, no-sync";
 
 [[noreturn]] void reject(std::string_view word, std::string_view problem) {
   throw InputError("--strategy", "'" + std::string(word) + "' " + std::string(problem));
@@ -44,21 +45,27 @@ Bytes parse_bucket_size(std::string_view word, std::string_view text) {
   if (rest == "MB") unit = kMB;
   if (rest == "KB") unit = kKB;
   if (rest == "GB") unit = kGB;
-  if (unit.value() == 0) reject(word, "needs a size with a unit: KB, MB, GB (10^3) or KiB, MiB, GiB (2^10), as bucket=25MiB");
-  if (value <= 0 || !std::isfinite((value * unit).value())) reject(word, "needs a size above 0 that a number can hold");
+  if (unit.value() == 0)
+    reject(word,
+           "needs a size with a unit: KB, MB, GB (10^3) or KiB, MiB, GiB (2^10), as bucket=25MiB");
+  if (value <= 0 || !std::isfinite((value * unit).value()))
+    reject(word, "needs a size above 0 that a number can hold");
   return value * unit;
 }
 
 std::string size_text(Bytes size) {
   std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), size / kMiB).ptr;  // the shortest that reads back
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), size / kMiB)
+                       .ptr;  // the shortest that reads back
   return std::string(text.data(), end) + "MiB";
 }
 
 }  // namespace
 
 std::string describe(const Strategy& s) {
-  if (!s.sync) return s.micro_batches > 1 ? "no-sync,accumulate=" + std::to_string(s.micro_batches) : "no-sync";
+  if (!s.sync)
+    return s.micro_batches > 1 ? "no-sync,accumulate=" + std::to_string(s.micro_batches)
+                               : "no-sync";
   std::string text = s.sharding == Sharding::fsdp_unit ? "fsdp=unit" : "ddp";
   if (s.micro_batches > 1) text += ",accumulate=" + std::to_string(s.micro_batches);
   if (s.compression) text += ",compress=" + std::string(name(*s.compression));
@@ -96,7 +103,8 @@ Strategy parse_strategy(std::string_view text) {
       s.micro_batches = parse_count(word, value, 1 << 20);
     } else if (key == "compress" && has_value) {
       const auto dtype = dtype_from(value);
-      if (!dtype || (*dtype != DType::fp16 && *dtype != DType::bf16)) reject(word, "accepts compress=fp16 and compress=bf16");
+      if (!dtype || (*dtype != DType::fp16 && *dtype != DType::bf16))
+        reject(word, "accepts compress=fp16 and compress=bf16");
       s.compression = dtype;
     } else if (key == "bucket" && has_value) {
       s.buckets = BucketLimits::explicit_cap(parse_bucket_size(word, value));
@@ -120,9 +128,12 @@ Strategy parse_strategy(std::string_view text) {
   }
   if (first) s.buckets.first = *first;
   const bool ddp_only = has_bucket_options || s.compression.has_value();
-  if (s.sharding != Sharding::none && ddp) reject(text, "asks for ddp and fsdp at once; give one of them");
+  if (s.sharding != Sharding::none && ddp)
+    reject(text, "asks for ddp and fsdp at once; give one of them");
   if (s.sharding != Sharding::none && ddp_only) {
-    reject(text, "combines fsdp with a bucket or compression option, which only ddp has; drop one of them");
+    reject(
+        text,
+        "combines fsdp with a bucket or compression option, which only ddp has; drop one of them");
   }
   if (!s.sync && (ddp_only || s.channels || s.sharding != Sharding::none)) {
     reject(text, "combines no-sync with options of the synchronisation it switches off");
@@ -130,9 +141,13 @@ Strategy parse_strategy(std::string_view text) {
   return s;
 }
 
-double Job::samples_per_micro_batch() const { return scaling == Scaling::strong ? batch_per_rank / gpus : batch_per_rank; }
+double Job::samples_per_micro_batch() const {
+  return scaling == Scaling::strong ? batch_per_rank / gpus : batch_per_rank;
+}
 
-double Job::samples_per_step() const { return samples_per_micro_batch() * gpus * strategy.micro_batches; }
+double Job::samples_per_step() const {
+  return samples_per_micro_batch() * gpus * strategy.micro_batches;
+}
 
 Job Job::one_gpu() const {
   Job job = *this;
@@ -147,11 +162,13 @@ void check(const Job& job) {
     throw InputError("--batch", "must be at least 1 sample per rank");
   }
   if (job.strategy.micro_batches < 1) {
-    throw InputError("--strategy", "accumulate=" + std::to_string(job.strategy.micro_batches) + " must be at least 1");
+    throw InputError("--strategy", "accumulate=" + std::to_string(job.strategy.micro_batches) +
+                                       " must be at least 1");
   }
   if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
-    throw InputError("--batch", "strong scaling divides the batch of one GPU by " + std::to_string(job.gpus) +
-                                    " ranks; give at least " + std::to_string(job.gpus));
+    throw InputError("--batch", "strong scaling divides the batch of one GPU by " +
+                                    std::to_string(job.gpus) + " ranks; give at least " +
+                                    std::to_string(job.gpus));
   }
 }
 

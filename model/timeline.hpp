@@ -1,4 +1,5 @@
-// A step laid out in time, forecast or measured: the same type for both, so that the two can be drawn over each other.
+// A step laid out in time, forecast or measured: the same type for both, so that the two can be
+// drawn over each other.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
-// Units as types, so that bytes cannot be added to seconds and a bandwidth cannot be passed as a rate.
+// Units as types, so that bytes cannot be added to seconds and a bandwidth cannot be passed as a
+// rate.
 //
-// A Quantity carries the exponents of time, bytes and floating-point operations in its type. All values
-// are SI: seconds, bytes (GB = 10^9 B, GiB = 2^30 B), flops.
+// A Quantity carries the exponents of time, bytes and floating-point operations in its type. All
+// values are SI: seconds, bytes (GB = 10^9 B, GiB = 2^30 B), flops.
 #pragma once
 
 #include <compare>
@@ -30,8 +31,12 @@ class Quantity {
     value_ *= factor;
     return *this;
   }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a.value_ + b.value_);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a.value_ - b.value_);
+  }
   friend constexpr Quantity operator*(Quantity a, double f) { return Quantity(a.value_ * f); }
   friend constexpr Quantity operator*(double f, Quantity a) { return Quantity(a.value_ * f); }
   friend constexpr Quantity operator/(Quantity a, double f) { return Quantity(a.value_ / f); }

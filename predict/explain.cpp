@@ -66,13 +66,13 @@ std::string interval_lines(const ForecastRow& row) {
   parts += "the model's residual " + percent_text(residual_half_width(f));
   return wrapped("The step's 90 % interval, +-" + percent_text(f.step_time_s.relative_half_width()) +
                      ", adds the squares of: " + parts + ".",
-                 2);
+                 {.rest = 2});
 }
 
 std::string list_text(const std::string& head, const std::vector<std::string>& lines, const std::string& none) {
   if (lines.empty()) return none;
   std::string text = head + "\n";
-  for (const std::string& line : lines) text += wrapped("- " + ascii(line), 2);
+  for (const std::string& line : lines) text += wrapped("- " + ascii(line), {.rest = 2});
   return text;
 }
 
@@ -86,10 +86,15 @@ double residual_half_width(const Forecast& forecast) {
 }
 
 std::string explanation_text(const ForecastDocument& document, const ForecastRow& row) {
-  std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link_title) : "1 x " + ascii(document.device);
+  std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link) + " (" + ascii(row.link_title) + ")" : "1 x " + ascii(document.device);
   title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) + ", " + describe(row.job.strategy);
-  std::string text = wrapped("Why: " + title, 5) + terms_text(row);
+  const Forecast& f = row.forecast;
+  std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
+  if (f.one_gpu_measured) {
+    text += wrapped("Speedup is against the measured one-GPU step, " + time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
+                    time_text(f.one_gpu_step.total()) + ".");
+  }
   if (row.amdahl) {
     text += wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(row.amdahl->parallel_fraction) +
                     ", ceiling " + factor_text(row.amdahl->ceiling()) + ".");

@@ -147,7 +147,8 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
     // Every micro-batch gathers and scatters again.
     result.sent_per_rank *= job.strategy.micro_batches;
   } else {
-    for (const Bucket& bucket : StepModel(machine, link, network, job).buckets()) {
+    const StepModel model(machine, link, network, job);
+    for (const Bucket& bucket : model.buckets()) {
       add(Collective::all_reduce, bucket.bytes, bucket.end - bucket.begin);
     }
   }

@@ -91,12 +91,13 @@ std::vector<double> sweep_values(std::string_view place, std::string_view text, 
   }
   std::vector<double> values;
   double exact = low;
+  std::size_t steps = 0;  // more than values: a small factor steps within one whole number
   while (std::round(exact) <= high) {
     const double value = std::round(exact);
     if (values.empty() || value > values.back()) values.push_back(value);
     const double next = add > 0 ? exact + add : exact * factor;
-    if (values.size() > kMostSweepPoints || next <= exact) {
-      reject(place, text, "has more than " + std::to_string(kMostSweepPoints) + " points; give a larger step");
+    if (++steps > kMostSweepPoints || next <= exact) {
+      reject(place, text, "takes more than " + std::to_string(kMostSweepPoints) + " steps; give a larger one");
     }
     exact = next;
   }

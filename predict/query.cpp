@@ -154,8 +154,6 @@ void check(const Query& query) {
 
 }  // namespace
 
-std::string_view name(SweepAxis axis) { return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank"; }
-
 ForecastDocument run(const Query& query) {
   check(query);
   Runner runner(query);

@@ -5,6 +5,7 @@
 
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
+#include "predict/infer.hpp"
 #include "predict/measured.hpp"
 #include "predict/quantity.hpp"
 
@@ -138,7 +139,36 @@ void check_one_gpu(const Query& query, const Options& options) {
   if (!options.strategies.empty()) useless("--strategy");
 }
 
+// The GPU counts asked for; two where none are.
+std::vector<int> gpus_of(const Options& options) {
+  if (!options.gpus) return {2};
+  return distinct_list("--gpus", *options.gpus, [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
+}
+
+// A stated time is priced in whatever dtype the machine has products of: there are none to price.
+void use_any_dtype(Job& job, const Machine& machine) {
+  if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
+}
+
 }  // namespace
+
+ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
+  check(options);
+  const StepPair steps = parse_step_pair("--infer-link", options.infer_link.value());
+  const double parameters = parse_amount("--params", options.params.value());
+  Job job = job_of(options);
+  const std::vector<int> gpus = gpus_of(options);
+  if (gpus.size() != 1 || gpus.front() < 2) throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+  job.gpus = gpus.front();
+  job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
+  const Machine machine = resolvers.machine(options.machine);
+  use_any_dtype(job, machine);
+  ForecastDocument document;
+  document.machine = machine.name;
+  document.device = machine.device.name;
+  document.inferred = infer_link(machine, job, parameters, steps);
+  return document;
+}
 
 Query query_from(const Options& options, const Resolvers& resolvers) {
   check(options);
@@ -147,9 +177,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   query.explain = options.explain;
   query.job = job_of(options);
   query.strategies = strategies_of(options);
-  if (options.gpus) {
-    query.gpus = distinct_list("--gpus", *options.gpus, [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
-  }
+  query.gpus = gpus_of(options);
   check_one_gpu(query, options);
   if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
   std::optional<Sweep> sweep;
@@ -163,8 +191,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   if (options.params) {
     const MeasuredModel model{parse_amount("--params", *options.params), parse_time("--step-time", *options.step_time),
                               query.batches.front()};
-    // The stated time is priced in whatever dtype the machine has products of: there are none to price.
-    if (!query.machine.products.empty()) query.job.dtype = query.machine.products.front().product.dtype;
+    use_any_dtype(query.job, query.machine);
     query.networks = {fixed(measured_network(query.machine, query.job, model))};
   } else {
     query.networks = networks_of(options, sweep, resolvers);

@@ -29,4 +29,7 @@ void check(const Options& options);
 // Throws InputError. Calls check() first.
 [[nodiscard]] Query query_from(const Options& options, const Resolvers& resolvers);
 
+// The answer to --infer-link. Throws InputError, and UnmetError where no link explains the steps.
+[[nodiscard]] ForecastDocument infer(const Options& options, const Resolvers& resolvers);
+
 }  // namespace ddpx

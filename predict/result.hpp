@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/amdahl.hpp"
@@ -48,7 +49,7 @@ struct ForecastRow {
 
 // What a sweep varies.
 enum class SweepAxis { parameters, batch_per_rank };
-[[nodiscard]] std::string_view name(SweepAxis axis);
+[[nodiscard]] inline std::string_view name(SweepAxis axis) { return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank"; }
 
 // Where a sweep crosses speedup 1, at fixed link, GPU count, strategy and (along parameters) batch.
 struct CrossoverRow {

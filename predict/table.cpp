@@ -1,6 +1,7 @@
 #include "predict/table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "predict/explain.hpp"
@@ -21,6 +22,9 @@ struct Field {
   bool spare = false;
   std::string label;     // in the line above, before the value all rows share
 };
+
+// A break-even batch is known to 1 %; batches are whole.
+std::string batch_text(double batch) { return count_text(std::ceil(batch - 1e-6)); }
 
 std::vector<Field> fields(const ForecastDocument& document) {
   const bool break_even = std::any_of(document.rows.begin(), document.rows.end(),
@@ -48,8 +52,8 @@ std::vector<Field> fields(const ForecastDocument& document) {
     return bound == BoundBy::communication ? "comm" : std::string(name(bound));
   });
   if (break_even) {
-    always("pays from batch", false, true, [](const ForecastRow& r) {
-      return r.break_even_batch_per_rank ? amount_text(*r.break_even_batch_per_rank) : std::string("-");
+    always("pays from", false, false, [](const ForecastRow& r) {
+      return r.break_even_batch_per_rank ? batch_text(*r.break_even_batch_per_rank) : std::string("-");
     });
   }
   always("verdict", true, false, verdict_text);
@@ -82,7 +86,7 @@ std::string abbreviate(const ForecastDocument& document, Field& field) {
   }
   std::string legend;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    legend += wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], 4);
+    legend += wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], {.rest = 4});
   }
   field.cell = [words, full = field.cell](const ForecastRow& row) {
     const auto at = std::find(words.begin(), words.end(), full(row));
@@ -123,6 +127,9 @@ std::string rows_text(const ForecastDocument& document) {
       shown.push_back(std::move(field));  // along a sweep the parameters name the network
     }
   }
+  const bool break_even = std::any_of(document.rows.begin(), document.rows.end(),
+                                      [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
+  if (break_even) shared += "; pays from: smallest batch that pays";
   return wrapped(shared) + "\n" + fitted(document, std::move(shown));
 }
 
@@ -131,8 +138,8 @@ std::string crossovers_text(const ForecastDocument& document) {
   for (const CrossoverRow& c : document.crossovers) {
     if (!c.break_even_batch_per_rank) continue;
     text += wrapped("Break-even batch for the largest network swept, " + setting_text(c.gpus, document.device, c.link) + ", " +
-                        ascii(c.strategy) + ": pays from " + amount_text(*c.break_even_batch_per_rank) + " samples per rank on.",
-                    2);
+                        ascii(c.strategy) + ": pays from " + batch_text(*c.break_even_batch_per_rank) + " samples per rank on.",
+                    {.rest = 2});
   }
   return text;
 }

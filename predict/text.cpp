@@ -82,27 +82,26 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, most - 2)) + "..";
 }
 
-std::string wrapped(std::string_view text, std::size_t indent) {
-  std::string result;
-  std::size_t column = 0;
-  std::size_t begin = 0;
+std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+  std::string result(wrapping.first, ' ');
+  std::size_t column = wrapping.first;
+  bool begins = true;  // no word on this line yet
   const auto new_line = [&] {
-    result += "\n" + std::string(indent, ' ');
-    column = indent;
+    result += "\n" + std::string(wrapping.rest, ' ');
+    column = wrapping.rest;
+    begins = true;
   };
-  while (begin < text.size()) {
-    const std::size_t space = text.find(' ', begin);
-    std::string_view word = text.substr(begin, space == std::string_view::npos ? space : space - begin);
-    begin = space == std::string_view::npos ? text.size() : space + 1;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     if (word.empty()) continue;
-    const bool first = column == 0 || (column == indent && !result.empty());
-    if (!first && column + 1 + word.size() > kColumns) {
-      new_line();
-    } else if (!first) {
+    if (!begins && column + 1 + word.size() > kColumns) new_line();
+    if (!begins) {
       result += ' ';
       ++column;
     }
-    while (column + word.size() > kColumns) {
+    while (!wrapping.whole_words && column + word.size() > kColumns) {
       const std::size_t part = kColumns - column;
       result += word.substr(0, part);
       word.remove_prefix(part);
@@ -110,7 +109,9 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     }
     result += word;
     column += word.size();
+    begins = false;
   }
+  std::replace(result.begin(), result.end(), kTie, ' ');
   return result + "\n";
 }
 

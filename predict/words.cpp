@@ -21,19 +21,12 @@ std::string batch_text(const Job& job) {
 
 std::string range_text(double low, double high) { return amount_text(low) + "-" + amount_text(high); }
 
-std::string title_of(const ForecastDocument& document, const std::string& link) {
-  for (const ForecastRow& row : document.rows) {
-    if (row.link == link) return row.link_title;
-  }
-  return link;
-}
-
 bool plain(const std::string& strategy) { return strategy == describe(Strategy{}); }
 
 std::string axis_noun(SweepAxis axis) { return axis == SweepAxis::parameters ? " parameters" : " samples per rank"; }
 
 std::string crossing_text(const Crossing& c, SweepAxis axis) {
-  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) + " (90 %: " + range_text(c.x.low, c.x.high) +
+  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) + " (90\x1f%: " + range_text(c.x.low, c.x.high) +
          "; between the sweep's points " + amount_text(c.bracket_low) + " and " + amount_text(c.bracket_high) + ")";
 }
 
@@ -49,7 +42,7 @@ std::string without_crossing(const CrossoverRow& c) {
 }
 
 std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow& c) {
-  std::string text = "On " + setting_text(c.gpus, document.device, title_of(document, c.link)) + ", training " + short_name(c.network);
+  std::string text = "On " + setting_text(c.gpus, document.device, c.link) + ", training " + short_name(c.network);
   if (c.batch_per_rank && !document.rows.empty()) {
     Job job = document.rows.front().job;
     job.batch_per_rank = *c.batch_per_rank;
@@ -73,9 +66,9 @@ std::string row_sentence(const ForecastDocument& document, const ForecastRow& ro
            " takes " + time_text(Seconds(row.forecast.step_time_s.value)) + ".";
   }
   const Interval& s = row.forecast.speedup;
-  const std::string numbers = factor_text(s.value) + " (90 %: " + three_digits(s.low) + "-" + three_digits(s.high) + ")";
+  const std::string numbers = factor_text(s.value) + " (90\x1f%: " + three_digits(s.low) + "-" + three_digits(s.high) + ")";
   const std::string strategy = describe(row.job.strategy);
-  std::string text = "On " + setting_text(row.job.gpus, document.device, row.link_title) + ", training " + short_name(row.network) +
+  std::string text = "On " + setting_text(row.job.gpus, document.device, row.link) + ", training " + short_name(row.network) +
                      amount + " at " + batch_text(row.job) + (plain(strategy) ? "" : " with " + short_name(strategy)) + " ";
   switch (row.forecast.verdict) {
     case Verdict::pays:
@@ -152,7 +145,8 @@ std::string grounds_in_words(const ForecastDocument& document) {
   std::string text = "Rests on ";
   text += std::to_string(borrowed.size()) + (borrowed.size() == 1 ? " borrowed constant" : " borrowed constants");
   text += "; " + std::to_string(outside) + " of " + std::to_string(document.rows.size()) +
-          (document.rows.size() == 1 ? " row" : " rows") + " outside the calibration; --explain names them.";
+          (document.rows.size() == 1 ? " row" : " rows") + " outside the calibration" +
+          (document.rows.front().explanation ? "." : "; --explain names them.");
   return wrapped(text);
 }
 

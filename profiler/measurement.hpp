@@ -21,10 +21,17 @@ struct KernelRecord {
   bool persistent = false;
 };
 
+// A sample that was taken and is not used, and why.
+struct DroppedSample {
+  double seconds = 0;
+  std::string reason;
+};
+
 struct ProductSample {
   Product product;
   std::vector<double> seconds;
   std::optional<KernelRecord> kernel;
+  std::vector<DroppedSample> dropped{};
 };
 
 struct CollectiveSample {
@@ -32,16 +39,37 @@ struct CollectiveSample {
   CollectiveCall call;
   std::vector<double> seconds;
   std::string tool;  // "nccl-tests", "torch", ...: torch's small messages carry host time
+  std::vector<DroppedSample> dropped{};
 };
 
 struct CopySample {
   Bytes bytes{};  // copied; traffic is twice that
   std::vector<double> seconds;
+  std::vector<DroppedSample> dropped{};
 };
 
 struct OptimizerSample {
   OptimizerStep step;
   std::vector<double> seconds;
+  std::vector<DroppedSample> dropped{};
+};
+
+// The cost of starting one small piece of work.
+struct LaunchSample {
+  std::vector<double> seconds;
+  std::vector<DroppedSample> dropped{};
+};
+
+// A product and a collective at the same time, each alone and beside the other, all four measured within one visit so that they share
+// its conditions. The measured table of contention of devices that have no wave structure.
+struct BesideSample {
+  std::string link;
+  Product product;
+  CollectiveCall call;
+  std::vector<double> product_alone_seconds;
+  std::vector<double> product_beside_seconds;
+  std::vector<double> collective_alone_seconds;
+  std::vector<double> collective_beside_seconds;
 };
 
 enum class Clocks { burst, sustained };
@@ -88,6 +116,8 @@ struct Measurements {
   std::vector<CollectiveSample> collectives;
   std::vector<CopySample> copies;
   std::vector<OptimizerSample> optimizers;
+  std::vector<LaunchSample> launches;
+  std::vector<BesideSample> besides;
   std::vector<StepSample> steps;
   std::vector<Prior> priors;
   std::vector<std::string> notes;

@@ -114,7 +114,7 @@ std::string explanation(const ComparedRow& row) {
                         signed_percent(row.error_parts->communication), signed_percent(row.error_parts->rest));
   }
   if (!row.rests_on.empty()) text += "; " + row.rests_on;
-  if (!row.run->note.empty()) text += "; the runs file notes: " + row.run->note;
+  if (!row.run->note.empty()) text += "; note: " + row.run->note;
   return text;
 }
 

@@ -97,7 +97,8 @@ TEST(Usls, coefficients_are_never_negative) {
   std::mt19937_64 random(2);
   std::uniform_real_distribution<double> speedup(0.1, 12);
   for (int round = 0; round < 1000; ++round) {
-    const std::vector<MeasuredSpeedup> points{{2, speedup(random)}, {4, speedup(random)}, {8, speedup(random)}};
+    const std::vector<MeasuredSpeedup> points{
+        {2, speedup(random)}, {4, speedup(random)}, {8, speedup(random)}};
     const Usl law = fit_usl(points);
     ASSERT_GE(law.contention, 0);
     ASSERT_GE(law.coherency, 0);

@@ -69,8 +69,8 @@ TEST(Buckets, no_tensors_make_no_bucket_and_the_output_is_cleared_first) {
   EXPECT_THAT(buckets, IsEmpty());
 }
 
-// The algorithm again from its definition, backwards: a tensor closes a bucket when the sum since the
-// last closed one has reached the limit that many closings allow.
+// The algorithm again from its definition, backwards: a tensor closes a bucket when the sum since
+// the last closed one has reached the limit that many closings allow.
 std::vector<Bucket> by_definition(const std::vector<Bytes>& arrival, BucketLimits limits) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < arrival.size(); ++i) {

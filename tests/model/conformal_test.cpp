@@ -49,11 +49,13 @@ TEST(Conformal, fresh_errors_of_any_distribution_are_covered_as_promised) {
 TEST(Conformal, refuses_coverages_and_errors_that_cannot_be) {
   const std::vector<double> errors(20, 0.01);
   for (double bad : {0.0, 1.0, -0.5, 1.5, std::nan("")}) {
-    test::expect_input_error([&] { static_cast<void>(conformal_half_width(errors, bad)); }, {"coverage"});
+    test::expect_input_error([&] { static_cast<void>(conformal_half_width(errors, bad)); },
+                             {"coverage"});
   }
   std::vector<double> with_nan = errors;
   with_nan[3] = std::nan("");
-  test::expect_input_error([&] { static_cast<void>(conformal_half_width(with_nan)); }, {"not a number"});
+  test::expect_input_error([&] { static_cast<void>(conformal_half_width(with_nan)); },
+                           {"not a number"});
 }
 
 TEST(Conformal, errors_without_bound_make_intervals_without_bound) {

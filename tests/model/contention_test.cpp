@@ -25,13 +25,15 @@ struct Case {
 // The wave arithmetic by hand, and what kernels did: the formula has no fitted number.
 TEST(WaveSlowdown, is_the_ratio_of_waves_and_what_kernels_measured) {
   for (const Case& c : std::initializer_list<Case>{
-           {512, 1, 24, 5.0 / 4, 1.26},    // width 4096 batch 256, weight gradient: ceil(512/108) / ceil(512/132)
-           {128, 1, 24, 2.0, 1.98},        // the same, data gradient, grid 16 x 2 x 4
+           {512, 1, 24, 5.0 / 4,
+            1.26},  // width 4096 batch 256, weight gradient: ceil(512/108) / ceil(512/132)
+           {128, 1, 24, 2.0, 1.98},         // the same, data gradient, grid 16 x 2 x 4
            {4096, 2, 24, 19.0 / 16, 1.20},  // width 8192
-           {2304, 4, 24, 6.0 / 5, 1.22},   // width 3072
-           {128, 1, 4, 1.0, 1.01},         // 128 blocks fit beside four channels
+           {2304, 4, 24, 6.0 / 5, 1.22},    // width 3072
+           {128, 1, 4, 1.0, 1.01},          // 128 blocks fit beside four channels
        }) {
-    const double slowdown = wave_slowdown({c.blocks, c.per_multiprocessor, false}, kSms, c.channels);
+    const double slowdown =
+        wave_slowdown({c.blocks, c.per_multiprocessor, false}, kSms, c.channels);
     EXPECT_DOUBLE_EQ(slowdown, c.predicted) << c.blocks;
     EXPECT_NEAR(slowdown, c.measured, 0.025 * c.measured) << c.blocks;
   }
@@ -78,12 +80,12 @@ struct Launch {
 
 TEST(Residency, of_kernels_with_known_occupancy) {
   for (const Launch& l : std::initializer_list<Launch>{
-           {256, 202, 49152, 90, 1},  // registers: 208 x 32 x 8 = 53,248 of 65,536
-           {128, 128, 13056, 90, 4},  // registers: 16,384 each
-           {1024, 32, 0, 90, 2},      // threads: 2 x 1024
-           {1024, 32, 0, 75, 1},      // T4 holds 1024 threads
-           {32, 16, 0, 90, 32},       // at most 32 blocks
-           {32, 16, 0, 75, 16},       // T4: 16
+           {256, 202, 49152, 90, 1},      // registers: 208 x 32 x 8 = 53,248 of 65,536
+           {128, 128, 13056, 90, 4},      // registers: 16,384 each
+           {1024, 32, 0, 90, 2},          // threads: 2 x 1024
+           {1024, 32, 0, 75, 1},          // T4 holds 1024 threads
+           {32, 16, 0, 90, 32},           // at most 32 blocks
+           {32, 16, 0, 75, 16},           // T4: 16
            {128, 32, 100 * 1024, 90, 2},  // shared: 233,472 / (102,400 + 1,024)
            {128, 32, 32 * 1024, 75, 2},   // T4: 65,536 / 32,768, nothing reserved
            {256, 255, 0, 90, 1},
@@ -103,7 +105,8 @@ TEST(Residency, is_at_least_one_whatever_a_record_claims) {
 }
 
 TEST(Residency, limits_are_known_for_the_usual_generations_only) {
-  for (int known : {70, 75, 80, 86, 89, 90, 100, 120}) EXPECT_TRUE(residency_limits(known)) << known;
+  for (int known : {70, 75, 80, 86, 89, 90, 100, 120})
+    EXPECT_TRUE(residency_limits(known)) << known;
   EXPECT_FALSE(residency_limits(35));
   EXPECT_FALSE(residency_limits(0));
   EXPECT_EQ(residency_limits(75)->threads, 1024);
@@ -138,7 +141,8 @@ TEST(BesideCollective, is_the_time_of_placing_every_block) {
     const double alone = 1e-5 + unit(random) * 1e-3;
     const double beside = unit(random) * 3 * alone - 0.1 * alone;
     const double expected = place_blocks(alone, grid, sms, channels, beside);
-    const double time = beside_collective(Seconds(alone), grid, sms, channels, Seconds(beside)).value();
+    const double time =
+        beside_collective(Seconds(alone), grid, sms, channels, Seconds(beside)).value();
     ASSERT_NEAR(time, expected, 1e-9 * expected)
         << sms << " multiprocessors, " << channels << " channels, " << grid.blocks << " blocks, "
         << grid.per_multiprocessor << " resident, beside " << beside / alone;
@@ -155,7 +159,8 @@ TEST(BesideCollective, lies_between_alone_and_slowed_throughout_and_grows_with_t
     const double slowdown = wave_slowdown(grid, kSms, channels);
     double last = 0;
     for (double beside = -0.5; beside < 3.2; beside += 0.05) {
-      const double time = beside_collective(Seconds(1), grid, kSms, channels, Seconds(beside)).value();
+      const double time =
+          beside_collective(Seconds(1), grid, kSms, channels, Seconds(beside)).value();
       ASSERT_GE(time, 1.0 - 1e-12);
       ASSERT_LE(time, slowdown + 1e-12);
       ASSERT_GE(time, last - 1e-12);

@@ -16,7 +16,8 @@ SweepPoint at(double x, double speedup, double half = 0) {
 }
 
 TEST(Crossings, of_a_power_law_lie_exactly_on_it) {
-  // speedup = (x / 1000)^-0.5 is a straight line in logarithms: crosses at 1000, whatever the points.
+  // speedup = (x / 1000)^-0.5 is a straight line in logarithms: crosses at 1000, whatever the
+  // points.
   const auto law = [](double x) { return at(x, std::pow(x / 1000, -0.5)); };
   const std::vector<SweepPoint> points{law(10), law(400), law(3000), law(90000)};
   const auto found = crossings(points);
@@ -42,7 +43,8 @@ TEST(Crossings, of_the_intervals_edges_bound_the_crossing) {
 TEST(Crossings, with_edges_in_other_brackets_than_the_value_find_them) {
   // +-50 %: edges at 250 and 2250, with a sweep point on either side of the value's bracket.
   const auto law = [](double x) { return at(x, std::pow(x / 1000, -0.5), 0.5); };
-  const std::vector<SweepPoint> points{law(100), law(300), law(900), law(1100), law(2000), law(4000)};
+  const std::vector<SweepPoint> points{law(100),  law(300),  law(900),
+                                       law(1100), law(2000), law(4000)};
   const auto found = crossings(points);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_NEAR(found[0].x.low, 250, 1e-9);
@@ -98,7 +100,8 @@ TEST(Crossings, at_a_sweep_point_are_counted_once_at_that_point) {
 }
 
 TEST(Crossings, of_a_stretch_at_one_lie_in_its_middle) {
-  const auto found = crossings(std::vector<SweepPoint>{at(1, 2), at(10, 1), at(1000, 1), at(5000, 0.5)});
+  const auto found =
+      crossings(std::vector<SweepPoint>{at(1, 2), at(10, 1), at(1000, 1), at(5000, 0.5)});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_NEAR(found[0].x.value, 100, 1e-9);
 }
@@ -129,9 +132,14 @@ TEST(Crossings, keep_the_value_inside_its_interval_and_the_interval_inside_the_s
 }
 
 TEST(Crossings, need_ascending_sizes_and_speedups_above_zero) {
-  for (const std::vector<SweepPoint>& points :
-       {std::vector<SweepPoint>{at(2, 1), at(1, 2)}, {at(1, 1), at(1, 2)}, {at(0, 1)}, {at(-1, 1)},
-        {at(1, 0)}, {at(1, std::nan(""))}, {at(std::nan(""), 1)}, {at(HUGE_VAL, 1)}}) {
+  for (const std::vector<SweepPoint>& points : {std::vector<SweepPoint>{at(2, 1), at(1, 2)},
+                                                {at(1, 1), at(1, 2)},
+                                                {at(0, 1)},
+                                                {at(-1, 1)},
+                                                {at(1, 0)},
+                                                {at(1, std::nan(""))},
+                                                {at(std::nan(""), 1)},
+                                                {at(HUGE_VAL, 1)}}) {
     expect_input_error([&] { static_cast<void>(crossings(points)); }, {"sweep", "ascend"});
   }
 }

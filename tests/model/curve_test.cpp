@@ -56,7 +56,8 @@ TEST(Curves, a_falling_last_segment_does_not_extrapolate_to_shorter_times) {
 }
 
 TEST(Curves, few_points_leave_the_price_to_the_cheapest_protocol_line) {
-  const Curve curve(kCall, {line(1e-5, 1e9), line(3e-5, 1e10)}, {at(1e3, 1), at(1e4, 1), at(1e5, 1)});
+  const Curve curve(kCall, {line(1e-5, 1e9), line(3e-5, 1e10)},
+                    {at(1e3, 1), at(1e4, 1), at(1e5, 1)});
   EXPECT_DOUBLE_EQ(seconds(curve, 1e3), 1e-5 + 1e-6);
   EXPECT_DOUBLE_EQ(seconds(curve, 1e6), 3e-5 + 1e-4);
   EXPECT_DOUBLE_EQ(seconds(curve, 0), 1e-5);
@@ -96,7 +97,8 @@ TEST(Curves, peak_bus_bandwidth_counts_the_rings_volume) {
 
 TEST(Curves, the_smallest_time_is_the_first_points_or_the_lowest_latency) {
   EXPECT_DOUBLE_EQ(dense().smallest_time().value(), 1e-5);
-  EXPECT_DOUBLE_EQ(Curve(kCall, {line(3e-5, 1e10), line(1e-5, 1e9)}, {}).smallest_time().value(), 1e-5);
+  EXPECT_DOUBLE_EQ(Curve(kCall, {line(3e-5, 1e10), line(1e-5, 1e9)}, {}).smallest_time().value(),
+                   1e-5);
 }
 
 TEST(Curves, time_never_falls_with_size_where_the_points_do_not) {
@@ -122,8 +124,11 @@ TEST(Curves, refuse_points_and_lines_that_cannot_be) {
   for (double bad : {0.0, -1.0, nan}) {
     expect_input_error([&] { Curve(kCall, {line(1e-5, bad)}, {}); }, {"bandwidth"});
   }
-  expect_input_error([] { Curve(kCall, {}, {at(1e3, 1e-5), at(2e3, 1e-5), at(1e3, 2e-5)}); },
-                     {"two points of 1000 bytes"});
+  expect_input_error(
+      [] {
+        Curve(kCall, {}, {at(1e3, 1e-5), at(2e3, 1e-5), at(1e3, 2e-5)});
+      },
+      {"two points of 1000 bytes"});
   CurvePoint misfit = at(1e3, 1e-5);
   misfit.misfit = true;
   expect_input_error([&] { Curve(kCall, {}, {misfit}); }, {"misfit"});

@@ -17,7 +17,8 @@ TEST(InputErrors, stay_one_line_whatever_the_user_typed) {
 }
 
 TEST(InputErrors, stay_readable_when_the_input_is_a_megabyte) {
-  const std::string message = InputError("--network", std::string(1 << 20, 'x') + " accepted: y").what();
+  const std::string message =
+      InputError("--network", std::string(1 << 20, 'x') + " accepted: y").what();
   EXPECT_LT(message.size(), 700U);
   EXPECT_EQ(message.substr(0, 11), "--network: ");
   EXPECT_NE(message.find("accepted: y"), std::string::npos);

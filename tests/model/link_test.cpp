@@ -12,8 +12,8 @@
 namespace ddpx {
 namespace {
 
-// A ring that moves its chunks: in every step each rank sends one to its neighbour, all at once, and
-// the step lasts as long as its slowest message.
+// A ring that moves its chunks: in every step each rank sends one to its neighbour, all at once,
+// and the step lasts as long as its slowest message.
 struct Ring {
   int ranks;
   double latency;
@@ -67,7 +67,8 @@ TEST(RingTime, is_that_of_a_ring_that_moves_its_chunks) {
     EXPECT_NEAR(ring_time(call, Seconds(3e-6), BytesPerSecond(2e10)).value(), ring.time, 1e-12);
     for (const auto& rank : ring.data) {  // and it did reduce: every rank holds every sum
       for (int chunk = 0; chunk < n; ++chunk) {
-        ASSERT_DOUBLE_EQ(rank[static_cast<std::size_t>(chunk)], 100.0 * n * (n - 1) / 2 + n * chunk);
+        ASSERT_DOUBLE_EQ(rank[static_cast<std::size_t>(chunk)],
+                         100.0 * n * (n - 1) / 2 + n * chunk);
       }
     }
   }
@@ -123,9 +124,10 @@ TEST(LinkPrice, a_curve_of_the_same_collective_and_count_comes_before_figures) {
 
 TEST(LinkPrice, a_curve_of_the_asked_dtype_comes_before_another) {
   Link link = test::line_link(1e-4, 1e9);
-  link.curves.emplace_back(CollectiveCall{Collective::all_reduce, DType::fp16, Bytes{}, 2},
-                           std::vector<ProtocolLine>{{{Seconds(2e-4), 0, ""}, {BytesPerSecond(1e9), 0, ""}}},
-                           std::vector<CurvePoint>{});
+  link.curves.emplace_back(
+      CollectiveCall{Collective::all_reduce, DType::fp16, Bytes{}, 2},
+      std::vector<ProtocolLine>{{{Seconds(2e-4), 0, ""}, {BytesPerSecond(1e9), 0, ""}}},
+      std::vector<CurvePoint>{});
   CollectiveCall half = call(1e6, 2);
   half.dtype = DType::fp16;
   EXPECT_NEAR(price(link, half).time.value(), 2e-4 + 1e-3, 1e-12);
@@ -182,7 +184,8 @@ TEST(LinkPrice, never_falls_with_the_rank_count_or_the_size) {
           Seconds last{};
           for (int n = 2; n <= 1024; ++n) {
             const Seconds time = price(link, call(bytes, n, kind)).time;
-            ASSERT_GE(time, last) << name(topology) << ' ' << name(kind) << ' ' << bytes << ' ' << n;
+            ASSERT_GE(time, last) << name(topology) << ' ' << name(kind) << ' ' << bytes << ' '
+                                  << n;
             last = time;
             ASSERT_GE(price(link, call(2 * bytes, n, kind)).time, time);
           }

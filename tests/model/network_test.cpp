@@ -85,10 +85,12 @@ TEST(Networks, of_nothing_are_refused) {
   expect_input_error([] { static_cast<void>(mlp({.classes = -1})); }, {"classes"});
   expect_input_error([] { static_cast<void>(gpt({.layers = 0})); }, {"gpt", "layers"});
   expect_input_error([] { static_cast<void>(gpt({.heads = 0})); }, {"heads"});
-  expect_input_error([] { static_cast<void>(opaque({.parameters = 0, .compute_per_sample = Seconds(1)})); },
-                     {"--params"});
-  expect_input_error([] { static_cast<void>(opaque({.parameters = 1e6, .compute_per_sample = Seconds(-1)})); },
-                     {"--step-time"});
+  expect_input_error(
+      [] { static_cast<void>(opaque({.parameters = 0, .compute_per_sample = Seconds(1)})); },
+      {"--params"});
+  expect_input_error(
+      [] { static_cast<void>(opaque({.parameters = 1e6, .compute_per_sample = Seconds(-1)})); },
+      {"--step-time"});
 }
 
 }  // namespace

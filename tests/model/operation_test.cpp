@@ -12,7 +12,8 @@ TEST(Operations, names_read_back_to_their_values) {
   for (Pass p : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
     EXPECT_EQ(pass_from(name(p)), p);
   }
-  for (Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+  for (Collective c :
+       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
     EXPECT_EQ(collective_from(name(c)), c);
   }
   for (Optimizer o : {Optimizer::sgd, Optimizer::adamw}) EXPECT_EQ(optimizer_from(name(o)), o);

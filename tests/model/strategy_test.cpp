@@ -64,7 +64,8 @@ TEST(Strategies, read_back_from_their_description) {
   for (const char* text :
        {"ddp", "ddp,accumulate=8", "ddp,compress=fp16", "ddp,bucket=25MiB", "ddp,bucket=0.1KB",
         "ddp,bucket=123457KB", "ddp,bucket=3.7MB,first-bucket=7.3KB,bucket-view,channels=4",
-        "ddp,first-bucket=2MiB", "fsdp=unit,accumulate=3,channels=2", "no-sync", "no-sync,accumulate=2"}) {
+        "ddp,first-bucket=2MiB", "fsdp=unit,accumulate=3,channels=2", "no-sync",
+        "no-sync,accumulate=2"}) {
     const Strategy s = parse_strategy(text);
     expect_same(parse_strategy(describe(s)), s);
     EXPECT_EQ(describe(parse_strategy(describe(s))), describe(s)) << text;
@@ -75,27 +76,30 @@ TEST(Strategies, read_back_from_their_description) {
 
 TEST(Strategies, a_bad_word_is_named_with_what_is_accepted) {
   for (const char* word :
-       {"", "dpp", "DDP", "ddp ", " ddp", "ddp=1", "fsdp=block", "fsdp=", "zero=1", "bucket", "accumulate",
-        "bucket-view=1", "no-sync=1", "=", "=8", "\xff\xfe", "bucket-views"}) {
+       {"", "dpp", "DDP", "ddp ", " ddp", "ddp=1", "fsdp=block", "fsdp=", "zero=1", "bucket",
+        "accumulate", "bucket-view=1", "no-sync=1", "=", "=8", "\xff\xfe", "bucket-views"}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
                        {"--strategy", "accepted: ddp, accumulate=K"});
   }
-  expect_input_error([] { static_cast<void>(parse_strategy("ddp,,channels=4")); }, {"--strategy", "''"});
+  expect_input_error([] { static_cast<void>(parse_strategy("ddp,,channels=4")); },
+                     {"--strategy", "''"});
   expect_input_error([] { static_cast<void>(parse_strategy("ddp,")); }, {"--strategy"});
 }
 
 TEST(Strategies, a_bad_number_is_named_with_its_range) {
-  for (const char* word : {"accumulate=0", "accumulate=-1", "accumulate=1.5", "accumulate=2x", "accumulate=nan",
-                           "accumulate=inf", "accumulate=1e30", "accumulate=", "channels=0", "channels=100000",
-                           "channels= 4", "channels=0x10"}) {
-    expect_input_error([&] { static_cast<void>(parse_strategy(word)); }, {"--strategy", word, "number"});
+  for (const char* word : {"accumulate=0", "accumulate=-1", "accumulate=1.5", "accumulate=2x",
+                           "accumulate=nan", "accumulate=inf", "accumulate=1e30", "accumulate=",
+                           "channels=0", "channels=100000", "channels= 4", "channels=0x10"}) {
+    expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
+                       {"--strategy", word, "number"});
   }
 }
 
 TEST(Strategies, a_bad_size_is_named_with_the_units) {
-  for (const char* word : {"bucket=25", "bucket=25MIB", "bucket=25 MiB", "bucket=25TiB", "bucket=MiB", "bucket=0MiB",
-                           "bucket=-1MiB", "bucket=nanMiB", "bucket=infMiB", "bucket=1e308GiB",
-                           "first-bucket=1M", "first-bucket="}) {
+  for (const char* word :
+       {"bucket=25", "bucket=25MIB", "bucket=25 MiB", "bucket=25TiB", "bucket=MiB", "bucket=0MiB",
+        "bucket=-1MiB", "bucket=nanMiB", "bucket=infMiB", "bucket=1e308GiB", "first-bucket=1M",
+        "first-bucket="}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(word)); }, {"--strategy", word});
   }
   expect_input_error([] { static_cast<void>(parse_strategy("bucket=25")); }, {"MiB", "2^10"});
@@ -103,14 +107,15 @@ TEST(Strategies, a_bad_size_is_named_with_the_units) {
 
 TEST(Strategies, the_compression_hooks_are_fp16_and_bf16) {
   for (const char* word : {"compress=fp32", "compress=tf32", "compress=int8", "compress="}) {
-    expect_input_error([&] { static_cast<void>(parse_strategy(word)); }, {"compress=fp16", "compress=bf16"});
+    expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
+                       {"compress=fp16", "compress=bf16"});
   }
 }
 
 TEST(Strategies, words_that_contradict_each_other_are_refused) {
-  for (const char* text :
-       {"ddp,fsdp", "fsdp,bucket=25MiB", "fsdp,compress=fp16", "fsdp,bucket-view", "fsdp,first-bucket=1MiB",
-        "no-sync,compress=fp16", "no-sync,bucket=25MiB", "no-sync,channels=4", "no-sync,fsdp"}) {
+  for (const char* text : {"ddp,fsdp", "fsdp,bucket=25MiB", "fsdp,compress=fp16",
+                           "fsdp,bucket-view", "fsdp,first-bucket=1MiB", "no-sync,compress=fp16",
+                           "no-sync,bucket=25MiB", "no-sync,channels=4", "no-sync,fsdp"}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(text)); }, {"--strategy", text});
   }
   for (const char* text : {"ddp,ddp", "accumulate=2,accumulate=4", "fsdp,fsdp=unit"}) {

@@ -8,9 +8,13 @@ namespace ddpx {
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept Comparable = requires(A a, B b) { a < b; };
+concept Comparable = requires(A a, B b) {
+  a < b;
+};
 
 TEST(Units, bytes_and_seconds_cannot_be_added_or_compared) {
   static_assert(Addable<Bytes, Bytes>);

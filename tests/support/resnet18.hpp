@@ -1,5 +1,6 @@
-// ResNet-18 (He et al. 2016; torchvision): 11,689,512 parameters, as a test network for buckets. Layers in
-// the order torchvision registers them, the reverse of which is the order gradients arrive in.
+// ResNet-18 (He et al. 2016; torchvision): 11,689,512 parameters, as a test network for buckets.
+// Layers in the order torchvision registers them, the reverse of which is the order gradients
+// arrive in.
 #pragma once
 
 #include <string>

@@ -13,7 +13,8 @@ namespace ddpx::test {
 
 inline constexpr double kFast = 1e30;  // a bandwidth that costs nothing
 
-// `count` layers of one parameter tensor of `bytes` each and one product per pass; no elementwise work.
+// `count` layers of one parameter tensor of `bytes` each and one product per pass; no elementwise
+// work.
 inline Network plain_layers(int count, double bytes) {
   Network network;
   network.name = "plain";

@@ -1,0 +1,134 @@
+#include "calibration/fit_links.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "calibration/fit_compute.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kCurveFloor = 0.015;  // a fresh process moves a queued collective by 1-2 %
+
+std::string describe(const CollectiveCall& call, const std::string& link) {
+  return link + " " + std::string(name(call.kind)) + " " + std::string(name(call.dtype)) + " x" +
+         std::to_string(call.ranks);
+}
+
+// A collective called through a framework shows the host's time per call as long as that is the
+// longer of the two.
+constexpr std::string_view kFrameworkTool = "torch";
+constexpr double kHostTime =
+    1.3;  // below this multiple of the fastest call a size is bound by the host
+
+struct TimedSize {
+  std::vector<double> seconds;
+  bool framework = false;
+};
+
+// Queued device time is the better measurement of the same thing: a framework's sizes are used only
+// above the last of those.
+std::map<double, TimedSize> times_by_size(std::span<const CollectiveSample* const> samples,
+                                          FitReport& report) {
+  double queued_to = 0;
+  for (const CollectiveSample* sample : samples) {
+    if (sample->tool != kFrameworkTool) queued_to = std::max(queued_to, sample->call.bytes.value());
+  }
+  std::map<double, TimedSize> sizes;
+  std::size_t unused = 0;
+  for (const CollectiveSample* sample : samples) {
+    const bool framework = sample->tool == kFrameworkTool;
+    if (framework && sample->call.bytes.value() <= queued_to) {
+      ++unused;
+      continue;
+    }
+    TimedSize& size = sizes[sample->call.bytes.value()];
+    size.seconds.insert(size.seconds.end(), sample->seconds.begin(), sample->seconds.end());
+    size.framework = framework;
+  }
+  if (unused > 0) {
+    report.notes.push_back(
+        describe(samples.front()->call, samples.front()->link) + ": " + std::to_string(unused) +
+        " sizes timed through torch are left to the queued measurement of the same sizes");
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOptions& options,
+               FitReport& report) {
+  std::vector<CurvePoint> points;
+  std::vector<double> spreads;
+  double fastest_call = std::numeric_limits<double>::infinity();
+  const std::map<double, TimedSize> sizes = times_by_size(samples, report);
+  for (const auto& [bytes, size] : sizes) {
+    const SampleSummary time = summarise(size.seconds, 0.0);
+    points.push_back({Bytes(bytes), Seconds(time.median), false, ""});
+    if (size.seconds.size() > 1) spreads.push_back(time.relative_error);
+    if (size.framework) fastest_call = std::min(fastest_call, time.median);
+  }
+  for (CurvePoint& point : points) {
+    if (!sizes.at(point.bytes.value()).framework || point.time.value() > kHostTime * fastest_call)
+      continue;
+    if (point.bytes == points.back().bytes) continue;
+    point.misfit = true;
+    point.reason = "host time of a call through torch, not the link's";
+  }
+  const CurveFit fit = fit_curve(points, options);
+  const CollectiveCall& call = samples.front()->call;
+  Curve curve(call, fit.lines, fit.points);
+  // The spread at the sizes that matter, not at the small ones that start cold: the median over
+  // sizes.
+  const double spread = spreads.empty() ? 0.0 : summarise(spreads, 0.0).median;
+  curve.relative_error = std::max(kCurveFloor, spread);
+  for (const CurvePoint& p : fit.points) {
+    char what[160];
+    std::snprintf(what, sizeof what, "%s %.0f B", describe(call, samples.front()->link).c_str(),
+                  p.bytes.value());
+    Seconds line = fit.lines.front().at(p.bytes);
+    for (const ProtocolLine& l : fit.lines) line = std::min(line, l.at(p.bytes));
+    report.residuals.push_back({what, p.time.value(), line.value(), p.misfit, p.reason});
+  }
+  return curve;
+}
+
+void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
+               FitReport& report) {
+  for (const LinkDescription& description : measurements.links) {
+    Link link;
+    link.name = description.name;
+    link.title = description.title;
+    link.topology = description.topology;
+    link.channels = description.channels;
+    link.peak = BytesPerSecond(description.peak_bytes_per_s);
+    link.source = description.source;
+    std::map<std::tuple<int, int, int>, std::vector<const CollectiveSample*>> curves;
+    for (const CollectiveSample& sample : measurements.collectives) {
+      if (sample.link != link.name) continue;
+      curves[{static_cast<int>(sample.call.kind), static_cast<int>(sample.call.dtype),
+              sample.call.ranks}]
+          .push_back(&sample);
+    }
+    if (curves.empty()) {
+      throw InputError("measurements " + measurements.name,
+                       "link '" + link.name + "' has no collective sample");
+    }
+    for (const auto& [key, samples] : curves)
+      link.curves.push_back(curve_of(samples, options, report));
+    machine.links.push_back(std::move(link));
+  }
+  for (const CollectiveSample& sample : measurements.collectives) {
+    if (!machine.find_link(sample.link)) {
+      throw InputError(
+          "measurements " + measurements.name,
+          "a collective sample names link '" + sample.link + "', which is not among its links");
+    }
+  }
+}
+
+}  // namespace ddpx

@@ -1,0 +1,98 @@
+#include "calibration/gather.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "io/file.hpp"
+#include "io/measurements_json.hpp"
+#include "io/nccl_tests.hpp"
+#include "io/one_line.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr const char* kUsualLinkName = "link";
+constexpr int kMostChannels = 1024;
+
+int channels_from(const std::string& text) {
+  int channels = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), channels);
+  if (error != std::errc() || end != text.data() + text.size() || channels < 1 ||
+      channels > kMostChannels) {
+    throw InputError("--channels", io::quoted(text) + " is no whole number from 1 to " +
+                                       std::to_string(kMostChannels));
+  }
+  return channels;
+}
+
+LinkDescription described(const CalibrateOptions& options, const std::string& link_name) {
+  LinkDescription link;
+  link.name = link_name;
+  link.source = "nccl-tests logs given to ddpx-calibrate";
+  if (options.topology) {
+    const auto topology = topology_from(*options.topology);
+    if (!topology) {
+      throw InputError("--topology",
+                       io::quoted(*options.topology) +
+                           " is unknown; accepted: nvlink, pcie, network, host_memory");
+    }
+    link.topology = *topology;
+  }
+  if (options.channels) link.channels = channels_from(*options.channels);
+  return link;
+}
+
+void add_log(const std::string& text, const std::string& path, const std::string& link_name,
+             Gathered& gathered) {
+  const io::NcclImport import = io::read_nccl_tests(text, path);
+  std::vector<CollectiveSample> samples = io::collective_samples(import, link_name);
+  for (const io::DroppedRow& row : import.dropped) {
+    gathered.notes.push_back(path + ":" + std::to_string(row.line) + " left out: " + row.reason);
+  }
+  gathered.notes.insert(gathered.notes.end(), import.notes.begin(), import.notes.end());
+  auto& all = gathered.measurements.collectives;
+  all.insert(all.end(), std::make_move_iterator(samples.begin()),
+             std::make_move_iterator(samples.end()));
+}
+
+}  // namespace
+
+Gathered gather(const CalibrateOptions& options) {
+  Gathered gathered;
+  gathered.only_links = true;
+  std::vector<std::pair<std::string, std::string>> logs;
+  for (const std::string& path : options.from) {
+    std::string text = io::read_text(path);
+    if (io::looks_like_nccl_tests(text)) {
+      logs.emplace_back(path, std::move(text));
+      continue;
+    }
+    if (!gathered.only_links)
+      throw InputError(path, "is a second measurements file; fit one at a time");
+    gathered.measurements = io::measurements_from_json(text, path);
+    gathered.only_links = false;
+  }
+  if (logs.empty()) {
+    for (const auto& [flag, given] : {std::pair{"--link", options.link.has_value()},
+                                      std::pair{"--topology", options.topology.has_value()},
+                                      std::pair{"--channels", options.channels.has_value()}}) {
+      if (given) throw InputError(flag, "describes nccl-tests logs, and no --from is one; drop it");
+    }
+    return gathered;
+  }
+  const std::string link_name = options.link.value_or(kUsualLinkName);
+  auto& links = gathered.measurements.links;
+  const bool known = std::any_of(links.begin(), links.end(),
+                                 [&](const LinkDescription& l) { return l.name == link_name; });
+  if (known)
+    throw InputError(
+        "--link", io::quoted(link_name) +
+                      " is measured in the measurements file already; give the logs another name");
+  links.push_back(described(options, link_name));
+  if (gathered.only_links) gathered.measurements.name = link_name;
+  for (const auto& [path, text] : logs) add_log(text, path, link_name, gathered);
+  return gathered;
+}
+
+}  // namespace ddpx

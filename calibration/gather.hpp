@@ -1,0 +1,22 @@
+// Reads what --from names and puts it together as one set of measurements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/options.hpp"
+#include "profiler/measurement.hpp"
+
+namespace ddpx {
+
+struct Gathered {
+  Measurements measurements;
+  bool only_links = false;         // nothing but logs of collectives was given
+  std::vector<std::string> notes;  // rows left out of logs, and what the importer noticed
+};
+
+// At most one measurements file; logs of nccl-tests are added to it as samples of --link. Throws
+// InputError.
+[[nodiscard]] Gathered gather(const CalibrateOptions& options);
+
+}  // namespace ddpx

@@ -1,0 +1,30 @@
+// The command line of ddpx-calibrate as written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddpx {
+
+struct CalibrateOptions {
+  std::vector<std::string> from;
+  std::optional<std::string> output;
+  std::optional<std::string> measurements;
+  std::optional<std::string> link;
+  std::optional<std::string> topology;
+  std::optional<std::string> channels;
+  bool dry_run = false;
+};
+
+struct ParsedCalibrateOptions {
+  CalibrateOptions options;
+  std::optional<std::string>
+      message;  // the text to print when only --help or --version was asked for
+};
+
+// Throws InputError for unknown, malformed, contradictory and ineffective options.
+[[nodiscard]] ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv,
+                                                             const std::string& version);
+
+}  // namespace ddpx

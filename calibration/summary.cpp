@@ -1,0 +1,163 @@
+#include "calibration/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+
+namespace ddpx {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+// printf into a string; a line longer than the page is cut.
+[[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+  }
+  if (result.size() > kColumns) result.resize(kColumns);
+  return result + "\n";
+}
+
+// Text broken at spaces, every line after the first indented.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::string result;
+  std::string current;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = text.find(' ', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = text.substr(begin, end - begin);
+    if (!current.empty() && current.size() + 1 + word.size() > kColumns) {
+      result += line("%s", current.c_str());
+      current.assign(indent, ' ');
+      current += word;
+    } else {
+      current +=
+          (current.empty() || current.find_first_not_of(' ') == std::string::npos ? "" : " ") +
+          word;
+    }
+    begin = end + 1;
+  }
+  return current.empty() ? result : result + line("%s", current.c_str());
+}
+
+template <class Q>
+double plain(const Q& quantity) {
+  if constexpr (std::is_same_v<Q, double>) {
+    return quantity;
+  } else {
+    return quantity.value();
+  }
+}
+
+template <class Q>
+std::string constant(const char* what, const Estimate<Q>& estimate, double unit,
+                     const char* unit_name) {
+  return line("  %-28s %9.4g %-7s +- %4.1f %%  %s", what, plain(estimate.value) / unit, unit_name,
+              100 * estimate.relative_error, estimate.origin.c_str());
+}
+
+std::string products_text(const Machine& machine) {
+  std::map<DType, std::vector<double>> rates;
+  std::size_t with_grid = 0;
+  for (const ProductPoint& p : machine.products) {
+    rates[p.product.dtype].push_back(p.product.flops() / p.time.value / FlopsPerSecond(1e12));
+    with_grid += p.grid.has_value();
+  }
+  std::string text;
+  for (const auto& [dtype, values] : rates) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    text += line("  %-28s %zu shapes, %.3g to %.3g TFLOP/s",
+                 ("products " + std::string(name(dtype))).c_str(), values.size(), *low, *high);
+  }
+  return text + line("  %-28s %zu of %zu products", "kernel grids known", with_grid,
+                     machine.products.size());
+}
+
+std::string host_text(const Machine& machine) {
+  std::string text;
+  for (Engine engine : {Engine::native, Engine::torch}) {
+    const HostCosts* costs = machine.host_costs(engine);
+    if (!costs) continue;
+    const std::string who = "host " + std::string(name(engine)) + " ";
+    text += constant((who + "step per tensor").c_str(), costs->step_per_tensor, 1e-6, "us");
+    text += constant((who + "sync per tensor").c_str(), costs->sync_per_tensor, 1e-6, "us");
+    text += constant((who + "per bucket").c_str(), costs->per_bucket, 1e-6, "us");
+  }
+  return text;
+}
+
+std::string curve_text(const Curve& curve) {
+  std::string text =
+      line("  %-14s %s x%d: bus bandwidth %.4g GB/s, smallest %.3g us, +- %.1f %%",
+           std::string(name(curve.kind)).c_str(), std::string(name(curve.dtype)).c_str(),
+           curve.ranks, curve.peak_bus_bandwidth() / kGBPerSecond,
+           curve.smallest_time() / kMicrosecond, 100 * curve.relative_error);
+  for (const ProtocolLine& l : curve.lines()) {
+    text += line("    %8.3g us (+- %.0f %%) + bytes / %.4g GB/s (+- %.1f %%)",
+                 l.latency.value / kMicrosecond, 100 * l.latency.relative_error,
+                 l.bandwidth.value / kGBPerSecond, 100 * l.bandwidth.relative_error);
+  }
+  return text;
+}
+
+std::string residuals_text(const FitReport& report, const SummaryOptions& options) {
+  const auto dropped =
+      static_cast<std::size_t>(std::count_if(report.residuals.begin(), report.residuals.end(),
+                                             [](const Residual& r) { return r.dropped; }));
+  std::string text =
+      line("Residuals: %zu measured values, %zu left out", report.residuals.size(), dropped);
+  for (const Residual& r : report.residuals) {
+    if (!r.dropped && !options.every_residual) continue;
+    text += line("  %-44s %9.4g s  fit %9.4g  %+6.1f %%", r.what.c_str(), r.measured, r.fitted,
+                 100 * r.relative());
+    if (!r.reason.empty())
+      text += wrapped("      " + std::string(r.dropped ? "left out: " : "") + r.reason, 6);
+  }
+  return text;
+}
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += wrapped("  - " + note, 4);
+  return text;
+}
+
+}  // namespace
+
+std::string summary_text(const std::vector<Link>& links, const FitReport& report,
+                         const SummaryOptions& options) {
+  std::string text;
+  for (const Link& link : links) {
+    text += line("Link %s (%s)%s%s", link.name.c_str(), std::string(name(link.topology)).c_str(),
+                 link.title.empty() ? "" : ": ", link.title.c_str());
+    for (const Curve& curve : link.curves) text += curve_text(curve);
+  }
+  return text + residuals_text(report, options) + notes_text(report.notes);
+}
+
+std::string summary_text(const Machine& machine, const FitReport& report,
+                         const SummaryOptions& options) {
+  std::string text = line("Machine %s: %s, %d multiprocessors", machine.name.c_str(),
+                          machine.device.name.c_str(), machine.device.multiprocessors);
+  text += products_text(machine);
+  text += constant("copy bandwidth", machine.copy_bandwidth, 1e9, "GB/s");
+  text += constant("optimizer bandwidth", machine.optimizer_bandwidth, 1e9, "GB/s");
+  text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
+  text += host_text(machine);
+  if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");
+  if (machine.sustained)
+    text += constant("sustained clock, time factor", *machine.sustained, 1, "");
+  text += summary_text(machine.links, report, options);
+  return text + (machine.notes.empty() ? "" : "Notes:\n") + notes_text(machine.notes);
+}
+
+}  // namespace ddpx

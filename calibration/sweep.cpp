@@ -1,0 +1,157 @@
+#include "calibration/sweep.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include "profiler/measure.hpp"
+
+namespace ddpx {
+namespace {
+
+// The same product is timed first and last. A change beyond this share and this many standard errors means that the device did not
+// keep its speed over the calibration.
+constexpr double kAgeingShare = 0.03;
+constexpr double kAgeingErrors = 4;
+// Remarks beyond this many are counted, not listed.
+constexpr std::size_t kMostRemarks = 20;
+
+struct Store {
+  Measurements& to;
+  Measured& measured;
+  const std::string& link;
+
+  void operator()(const Product& p) const {
+    to.products.push_back({p, std::move(measured.seconds), std::nullopt, std::move(measured.dropped)});
+  }
+  void operator()(const CollectiveCall& c) const {
+    to.collectives.push_back({link, c, std::move(measured.seconds), "ddpx", std::move(measured.dropped)});
+  }
+  void operator()(const Copy& c) const {
+    to.copies.push_back({c.bytes, std::move(measured.seconds), std::move(measured.dropped)});
+  }
+  void operator()(const OptimizerStep& o) const {
+    to.optimizers.push_back({o, std::move(measured.seconds), std::move(measured.dropped)});
+  }
+  void operator()(const Launch& /*unused*/) const {
+    to.launches.push_back({std::move(measured.seconds), std::move(measured.dropped)});
+  }
+};
+
+BesideSample beside_sample(Backend& backend, const Beside& beside, const std::string& link,
+                           int visits, Seconds& spent) {
+  BesideSample sample;
+  sample.link = link;
+  sample.product = beside.product;
+  sample.call = beside.call;
+  for (const BesideTimes& t : backend.sample_beside(beside.product, beside.call, visits)) {
+    sample.product_alone_seconds.push_back(t.product_alone);
+    sample.product_beside_seconds.push_back(t.product_beside);
+    sample.collective_alone_seconds.push_back(t.collective_alone);
+    sample.collective_beside_seconds.push_back(t.collective_beside);
+    // A visit runs one at least three times, the other as often as fits beside it.
+    spent += 3.0 * Seconds(t.product_alone + t.collective_alone + t.product_beside + t.collective_beside);
+  }
+  return sample;
+}
+
+class Sweep {
+ public:
+  Sweep(Backend& backend, const Plan& plan, Measurements& measurements, const SweepHooks& hooks)
+      : backend_(backend), plan_(plan), measurements_(measurements), hooks_(hooks) {
+    if (const auto& link = backend.hardware().link) link_ = link->name;
+    for (const Task& task : plan.tasks) left_ += task.estimate;
+  }
+
+  void run() {
+    std::size_t done = 0;
+    for (const Task& task : plan_.tasks) {
+      // The sum of samples decides, not a clock: it is the same on all ranks.
+      if (spent_ > plan_.budget && task.level > 0) {
+        note_unfinished(plan_.tasks.size() - done);
+        break;
+      }
+      hooks_.before({done, plan_.tasks.size(), left_, describe(task.work)}, measurements_);
+      carry_out(task);
+      left_ -= task.estimate;
+      ++done;
+    }
+    look_again();
+    if (remarks_ > kMostRemarks)
+      measurements_.notes.push_back(std::to_string(remarks_ - kMostRemarks) + " more operations were disturbed");
+    hooks_.before({done, plan_.tasks.size(), Seconds{}, ""}, measurements_);
+  }
+
+ private:
+  void carry_out(const Task& task) {
+    if (const auto* beside = std::get_if<Beside>(&task.work)) {
+      measurements_.besides.push_back(
+          beside_sample(backend_, *beside, link_, task.stopping.fewest, spent_));
+      return;
+    }
+    const auto& operation = std::get<Operation>(task.work);
+    Measured measured = measure([&](int n) { return backend_.sample(operation, n); }, task.stopping);
+    spent_ += measured.spent;
+    if (measured.remark) remark(describe(operation) + ": " + *measured.remark);
+    if (!first_product_ && std::holds_alternative<Product>(operation)) {
+      first_product_ = &task;
+      first_median_ = median(measured.seconds);
+      first_error_ = measured.relative_error;
+    }
+    std::visit(Store{measurements_, measured, link_}, operation);
+  }
+
+  void remark(std::string text) {
+    if (++remarks_ <= kMostRemarks) measurements_.notes.push_back(std::move(text));
+  }
+
+  void look_again() {
+    if (first_product_ == nullptr) return;
+    const auto& operation = std::get<Operation>(first_product_->work);
+    const Measured again =
+        measure([&](int n) { return backend_.sample(operation, n); }, first_product_->stopping);
+    const double change = median(again.seconds) / first_median_ - 1.0;
+    const double error = std::hypot(first_error_, again.relative_error);
+    if (std::abs(change) <= kAgeingShare || std::abs(change) <= kAgeingErrors * error) return;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "the device did not keep its speed: %s took %+.0f %% at the end of the calibration",
+                  describe(operation).c_str(), 100 * change);
+    measurements_.notes.emplace_back(text);
+  }
+
+  void note_unfinished(std::size_t count) {
+    measurements_.notes.push_back("the budget was used up: " + std::to_string(count) +
+                                  " planned operations were not measured");
+  }
+
+  Backend& backend_;
+  const Plan& plan_;
+  Measurements& measurements_;
+  const SweepHooks& hooks_;
+  std::string link_;
+  Seconds left_{};
+  Seconds spent_{};
+  std::size_t remarks_ = 0;
+  const Task* first_product_ = nullptr;
+  double first_median_ = 0;
+  double first_error_ = 0;
+};
+
+}  // namespace
+
+Measurements opened(const Hardware& hardware, const std::string& name) {
+  Measurements measurements;
+  measurements.name = name;
+  measurements.source = "measured by ddpx-calibrate";
+  measurements.device = hardware.device;
+  measurements.context = hardware.context;
+  if (hardware.link) measurements.links.push_back(*hardware.link);
+  return measurements;
+}
+
+void sweep(Backend& backend, const Plan& plan, Measurements& measurements,
+           const SweepHooks& hooks) {
+  Sweep(backend, plan, measurements, hooks).run();
+}
+
+}  // namespace ddpx

@@ -1,0 +1,39 @@
+#include "cli/program.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "io/provenance.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+
+int run_program(std::string_view name, const std::function<ExitCode()>& body) {
+  std::signal(SIGINT, [](int) { std::_Exit(static_cast<int>(ExitCode::interrupted)); });
+  const auto fail = [&](ExitCode code, const char* what) {
+    std::cerr << name << ": " << what << "\n";
+    return static_cast<int>(code);
+  };
+  try {
+    return static_cast<int>(body());
+  } catch (const UnmetError& error) {
+    return fail(ExitCode::unmet, error.what());
+  } catch (const InputError& error) {
+    return fail(ExitCode::bad_input, error.what());
+  } catch (const DeviceError& error) {
+    return fail(ExitCode::device, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::device, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(ExitCode::device, error.what());
+  }
+}
+
+std::string version_text(std::string_view program) {
+  return std::string(program) + " " + io::version() + "\n";
+}
+
+}  // namespace ddpx

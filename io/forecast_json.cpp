@@ -1,0 +1,132 @@
+#include "io/forecast_json.hpp"
+
+#include <cmath>
+
+#include "io/forecast_parts_json.hpp"
+#include "io/job_json.hpp"
+#include "io/operation_json.hpp"
+
+namespace ddpx::io {
+namespace {
+
+JsonValue amdahl_json(const std::optional<Amdahl>& amdahl) {
+  if (!amdahl) return {};
+  const double ceiling = amdahl->ceiling();
+  JsonObject members;
+  members.emplace_back("parallel_fraction", amdahl->parallel_fraction);
+  members.emplace_back("ceiling", std::isfinite(ceiling) ? JsonValue(ceiling) : JsonValue());
+  return members;
+}
+
+JsonObject collective_json(const CollectiveRow& row) {
+  JsonObject members;
+  members.emplace_back("collective", name(row.kind));
+  members.emplace_back("tensors", row.tensors);
+  members.emplace_back("gradient_bytes", row.gradient.value());
+  members.emplace_back("message_bytes", row.message.value());
+  members.emplace_back("time_s", row.time.value());
+  members.emplace_back("bus_bandwidth_bytes_per_s", row.bus_bandwidth.value());
+  return members;
+}
+
+JsonObject explanation_json(const Explanation& explanation) {
+  JsonArray collectives;
+  for (const CollectiveRow& row : explanation.collectives) {
+    collectives.emplace_back(collective_json(row));
+  }
+  JsonObject members;
+  members.emplace_back("peak_bus_bandwidth_bytes_per_s", explanation.peak_bus_bandwidth.value());
+  members.emplace_back("sent_per_rank_bytes", explanation.sent_per_rank.value());
+  members.emplace_back("collectives", std::move(collectives));
+  return members;
+}
+
+JsonObject row_json(const ForecastRow& row) {
+  JsonObject members;
+  members.emplace_back("network", row.network);
+  members.emplace_back("parameters", row.parameters);
+  members.emplace_back("width", optional_json(row.width));
+  append_job(members, row.job, row.link);
+  members.emplace_back("nodes", row.nodes);
+  members.emplace_back("machine", row.machine);
+  members.emplace_back("engine", name(row.job.engine));
+  append_forecast(members, row.forecast);
+  members.emplace_back("extrapolated", array_json(row.extrapolated));
+  members.emplace_back("rests_on", array_json(row.rests_on));
+  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  members.emplace_back("amdahl", amdahl_json(row.amdahl));
+  if (row.explanation) members.emplace_back("explanation", explanation_json(*row.explanation));
+  return members;
+}
+
+// What a sweep was made over; a crossing repeats it, so that each can be read alone.
+JsonObject sweep_members(const CrossoverRow& row) {
+  JsonObject members;
+  members.emplace_back("network", row.network);
+  members.emplace_back("gpus", row.gpus);
+  members.emplace_back("link", row.link);
+  members.emplace_back("strategy", row.strategy);
+  if (row.batch_per_rank) members.emplace_back("batch_per_rank", *row.batch_per_rank);
+  return members;
+}
+
+std::string_view axis_key(SweepAxis axis) {
+  return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank";
+}
+
+JsonObject sweep_json(const CrossoverRow& row) {
+  JsonObject members = sweep_members(row);
+  members.emplace_back("axis", axis_key(row.axis));
+  members.emplace_back("low", row.sweep_low);
+  members.emplace_back("high", row.sweep_high);
+  members.emplace_back("lowest_speedup", interval_json(row.lowest_speedup));
+  members.emplace_back("highest_speedup", interval_json(row.highest_speedup));
+  members.emplace_back("crossovers", row.crossings.size());
+  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  return members;
+}
+
+JsonObject crossover_json(const CrossoverRow& row, const Crossing& crossing) {
+  JsonObject members = sweep_members(row);
+  append_crossing(members, crossing, axis_key(row.axis));
+  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  return members;
+}
+
+JsonObject inferred_json(const InferredLink& link) {
+  JsonObject members;
+  members.emplace_back("parameters", link.parameters);
+  append_job(members, link.job, "inferred");
+  members.emplace_back("one_gpu_step_time_s", link.one_gpu_step.value());
+  members.emplace_back("step_time_s", link.step.value());
+  members.emplace_back("speedup", link.speedup);
+  members.emplace_back("bus_bandwidth_bytes_per_s", link.bus_bandwidth.value());
+  members.emplace_back("reading", link.reading);
+  return members;
+}
+
+}  // namespace
+
+std::string to_json(const ForecastDocument& document, const Context& context) {
+  JsonArray rows;
+  for (const ForecastRow& row : document.rows) rows.emplace_back(row_json(row));
+  JsonArray sweeps;
+  JsonArray crossovers;
+  for (const CrossoverRow& row : document.crossovers) {
+    sweeps.emplace_back(sweep_json(row));
+    for (const Crossing& crossing : row.crossings) {
+      crossovers.emplace_back(crossover_json(row, crossing));
+    }
+  }
+  JsonObject members = opening(kForecastSchema, context);
+  members.emplace_back("machine", document.machine);
+  members.emplace_back("device", document.device);
+  members.emplace_back("rows", std::move(rows));
+  members.emplace_back("crossovers", std::move(crossovers));
+  members.emplace_back("sweeps", std::move(sweeps));
+  if (document.inferred) members.emplace_back("inferred", inferred_json(*document.inferred));
+  members.emplace_back("warnings", array_json(document.warnings));
+  return print(std::move(members));
+}
+
+}  // namespace ddpx::io

@@ -1,0 +1,49 @@
+// ddpx-predict: answers whether another GPU pays, from the model alone.
+#include <iostream>
+#include <sstream>
+
+#include "cli/program.hpp"
+#include "io/catalog.hpp"
+#include "io/file.hpp"
+#include "io/forecast_json.hpp"
+#include "io/provenance.hpp"
+#include "predict/listing.hpp"
+#include "predict/options.hpp"
+#include "predict/resolve.hpp"
+#include "predict/table.hpp"
+
+namespace {
+
+using namespace ddpx;
+
+std::string listing(const Options& options) {
+  if (options.list_links) return links_text(io::interconnects());
+  std::vector<Machine> machines;
+  for (const std::string& name : io::machine_names()) machines.push_back(io::find_machine(name));
+  return machines_text(machines);
+}
+
+std::string answer(const Options& options) {
+  check(options);
+  if (options.list_links || options.list_machines) return listing(options);
+  std::ostringstream talk;  // held back: a failure says one line and no more
+  const Resolvers names = resolvers(talk);
+  const ForecastDocument document = options.infer_link ? infer(options, names) : run(query_from(options, names));
+  std::cerr << talk.str();
+  for (const std::string& warning : document.warnings) std::cerr << "ddpx-predict: warning: " << warning << "\n";
+  if (options.json) return io::to_json(document, io::provenance());
+  return options.csv ? csv_of(document) : text_of(document);
+}
+
+ExitCode predict(int argc, char** argv) {
+  const ParsedOptions parsed = parse_options(argc, argv, version_text("ddpx-predict"));
+  // In one piece, at the end: a failure prints nothing before it.
+  io::write_text("-", parsed.message ? *parsed.message : answer(parsed.options));
+  return ExitCode::success;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ddpx::run_program("ddpx-predict", [&] { return predict(argc, argv); });
+}

@@ -1,0 +1,107 @@
+#include "predict/resolve.hpp"
+
+#include "calibration/fit_links.hpp"
+#include "io/catalog.hpp"
+#include "io/file.hpp"
+#include "io/link_json.hpp"
+#include "io/machine_json.hpp"
+#include "io/nccl_tests.hpp"
+#include "io/network_json.hpp"
+#include "io/one_line.hpp"
+#include "model/error.hpp"
+#include "predict/link_text.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr std::string_view kProgram = "ddpx-predict: ";
+constexpr std::string_view kJson = ".json";
+
+bool is_path(std::string_view text) {
+  return text == "-" || text.find('/') != std::string_view::npos || text.find(kJson) != std::string_view::npos || text.ends_with(".txt") ||
+         text.ends_with(".log");
+}
+
+bool has_rate(std::string_view text) { return text.find("b/s") != std::string_view::npos || text.find("B/s") != std::string_view::npos; }
+
+std::string names_of(const std::vector<Link>& links) {
+  std::string names;
+  for (const Link& link : links) names += (names.empty() ? "" : ", ") + link.name;
+  return names;
+}
+
+Link choose(std::vector<Link> links, const std::string& path, std::string_view name) {
+  if (name.empty() && links.size() == 1) return std::move(links.front());
+  for (Link& link : links) {
+    if (!name.empty() && link.name == name) return std::move(link);
+  }
+  if (links.empty()) throw InputError("--link", io::one_line(path) + " holds no link");
+  throw InputError("--link", io::one_line(path) + " holds " + (name.empty() ? "several links" : "no link " + io::quoted(name)) +
+                                 "; name one as FILE:NAME, accepted: " + names_of(links));
+}
+
+Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
+  const io::NcclImport import = io::read_nccl_tests(text, path);
+  Measurements measurements;
+  measurements.name = path;
+  measurements.links = {{path, path, Topology::pcie, 0, 0, path}};
+  measurements.collectives = io::collective_samples(import, path);
+  Machine holder;
+  FitReport report;
+  fit_links(measurements, {}, holder, report);
+  Link link = std::move(holder.links.front());
+  link.channels = assumed_channels(link.bus_bandwidth());
+  talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size() << " rows dropped, "
+       << link.channels << " channels assumed\n";
+  return link;
+}
+
+Link resolve_link(const std::string& text, const Machine& machine, std::ostream& talk) {
+  if (machine.find_link(text) == nullptr) {
+    if (looks_like_figures(text) && has_rate(text)) return link_from_figures("--link", text);
+    if (is_path(text)) return link_from_file(text, talk);
+    if (looks_like_figures(text)) return link_from_figures("--link", text);
+  }
+  io::FoundLink found = io::find_link(text, machine);
+  if (!found.note.empty()) talk << kProgram << found.note << "\n";
+  return std::move(found.link);
+}
+
+Link default_link(const Machine& machine, std::ostream& talk) {
+  if (machine.links.empty()) {
+    throw InputError("--link", "is missing, and machine " + machine.name + " has no link of its own; --list-links lists names");
+  }
+  talk << kProgram << "no --link given: " << machine.links.front().name << ", measured on " << machine.name << "\n";
+  return machine.links.front();
+}
+
+}  // namespace
+
+Link link_from_file(const std::string& path, std::ostream& talk) {
+  // "table.json:nvlink4" names one link of the file.
+  const std::size_t colon = path.rfind(std::string(kJson) + ":");
+  const std::string file = colon == std::string::npos ? path : path.substr(0, colon + kJson.size());
+  const std::string name = colon == std::string::npos ? "" : path.substr(colon + kJson.size() + 1);
+  const std::string text = io::read_text(file);
+  if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
+  const std::optional<std::string> schema = io::schema_of(text, file);
+  if (schema == io::kMachineSchema) return choose(io::machine_from_json(text, file).links, file, name);
+  return choose(io::links_from_json(text, file), file, name);
+}
+
+Resolvers resolvers(std::ostream& talk) {
+  Resolvers result;
+  result.machine = [&talk](const std::optional<std::string>& name) {
+    if (name) return io::find_machine(*name);
+    io::FoundMachine found = io::default_machine();
+    talk << kProgram << found.note << "\n";
+    return std::move(found.machine);
+  };
+  result.link = [&talk](const std::optional<std::string>& name, const Machine& machine) {
+    return name ? resolve_link(*name, machine, talk) : default_link(machine, talk);
+  };
+  result.network_file = [](const std::string& path) { return io::network_from_json(io::read_text(path), path); };
+  return result;
+}
+
+}  // namespace ddpx

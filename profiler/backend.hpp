@@ -1,0 +1,53 @@
+// The hardware seam: everything that needs a device, and nothing else. Above it all is arithmetic.
+//
+// A backend runs on every rank at once. What it returns is already the slowest rank's and the same on all ranks, so that whatever is
+// decided from it (stop, go on, leave out) is decided alike everywhere and the ranks cannot come apart. For the same reason no rank's
+// own clock decides anything: a bound on time is a bound on the sum of samples.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/machine.hpp"
+#include "profiler/measurement.hpp"
+
+namespace ddpx {
+
+struct Hardware {
+  Device device;
+  int ranks = 1;
+  std::optional<LinkDescription> link;  // how the ranks reach each other; none for one rank
+  std::vector<std::pair<std::string, std::string>> context;  // libraries, switches
+};
+
+// One visit to a product and a collective that run at the same time: seconds of one product and of one collective, each alone and
+// beside the other.
+struct BesideTimes {
+  double product_alone = 0;
+  double product_beside = 0;
+  double collective_alone = 0;
+  double collective_beside = 0;
+};
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual Hardware hardware() const = 0;
+  [[nodiscard]] virtual bool supports(const Operation& operation) const = 0;
+
+  // `n` samples (n >= 1) in seconds, warmed up. Throws DeviceError for an operation that is not supported.
+  [[nodiscard]] virtual std::vector<double> sample(const Operation& operation, int n) = 0;
+  [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Product& product,
+                                                               const CollectiveCall& call,
+                                                               int n) = 0;
+};
+
+// "fp32 forward 64 x 512 -> 512", "fp16 all_reduce of 262144 B": for people.
+[[nodiscard]] std::string describe(const Operation& operation);
+
+}  // namespace ddpx

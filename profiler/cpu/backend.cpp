@@ -1,0 +1,143 @@
+#include "profiler/cpu/backend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "model/error.hpp"
+#include "profiler/cpu/libraries.hpp"
+#include "profiler/cpu/processor.hpp"
+
+namespace ddpx::cpu {
+namespace {
+
+// A sample spans at least this, so that the clock (tens of nanoseconds) and the barrier's skew (a microsecond) do not show.
+constexpr double kShortestSample = 200e-6;
+constexpr int kMostRuns = 2000;
+// Window in which a product and a collective run side by side.
+constexpr double kShortestWindow = 10e-3;
+constexpr double kProductsPerWindow = 4;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(Pulse& pulse)
+    : pulse_(pulse),
+      communicator_(Communicator::world()),
+      background_(communicator_.duplicate()) {
+  const Communicator::Place place = communicator_.place_on_host();
+  take_core(place.rank);
+  hardware_.device = describe_core();
+  hardware_.ranks = communicator_.size();
+  hardware_.link = link_between(communicator_.size(), place.ranks);
+  hardware_.context = library_context();
+}
+
+bool CpuBackend::supports(const Operation& operation) const {
+  return Workload::supports(operation, communicator_.size());
+}
+
+void CpuBackend::meet() {
+  const WaitingForPeers waiting(pulse_);
+  communicator_.barrier();
+}
+
+double CpuBackend::timed(Ready& ready, int runs) {
+  meet();
+  pulse_.waiting(ready.workload->needs_peers());
+  const double start = now();
+  for (int i = 0; i < runs; ++i) ready.workload->run();
+  const double seconds = now() - start;
+  pulse_.waiting(false);
+  return seconds / runs;
+}
+
+CpuBackend::Ready CpuBackend::prepared(const Operation& operation) {
+  Ready ready;
+  ready.what = describe(operation);
+  ready.workload = std::make_unique<Workload>(operation, communicator_);
+  static_cast<void>(timed(ready, 1));  // cold caches, first touch of buffers
+  ready.seconds = timed(ready, 1);
+  communicator_.maximum(std::span(&ready.seconds, 1));
+  ready.runs = static_cast<int>(
+      std::clamp(std::ceil(kShortestSample / ready.seconds), 1.0, double{kMostRuns}));
+  if (ready.runs > 1) static_cast<void>(timed(ready, ready.runs));
+  return ready;
+}
+
+std::vector<double> CpuBackend::sample(const Operation& operation, int n) {
+  if (current_.what != describe(operation)) {
+    current_ = {};  // its memory goes before the next is taken
+    current_ = prepared(operation);
+  }
+  std::vector<double> seconds;
+  for (int i = 0; i < n; ++i) {
+    seconds.push_back(timed(current_, current_.runs));
+    pulse_.tick();
+  }
+  communicator_.maximum(seconds);
+  return seconds;
+}
+
+BesideTimes CpuBackend::visit(Ready& product, Ready& collective, Workload& background) {
+  BesideTimes times;
+  times.product_alone = timed(product, std::max(product.runs, 3));
+  times.collective_alone = timed(collective, std::max(collective.runs, 3));
+  const double window = std::max(kShortestWindow, kProductsPerWindow * product.seconds);
+  const int runs = std::max(1, static_cast<int>(std::ceil(window / collective.seconds)));
+  std::atomic<bool> done{false};
+  double collective_seconds = 0;
+  std::exception_ptr failure;
+  meet();
+  const double start = now();
+  std::thread other([&] {
+    try {
+      for (int i = 0; i < runs; ++i) background.run();
+      collective_seconds = now() - start;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done.store(true);
+  });
+  double last = start;
+  int products = 0;
+  do {
+    product.workload->run();
+    const double end = now();
+    if (done.load() && products > 0) break;
+    last = end;
+    ++products;
+  } while (!done.load());
+  other.join();
+  if (failure) std::rethrow_exception(failure);
+  times.product_beside = (last - start) / products;
+  times.collective_beside = collective_seconds / runs;
+  return times;
+}
+
+std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
+                                                   const CollectiveCall& call, int n) {
+  current_ = {};
+  Ready first = prepared(product);
+  Ready second = prepared(call);
+  Workload background(call, background_);
+  std::vector<BesideTimes> visits;
+  for (int i = 0; i < n; ++i) {
+    BesideTimes times = visit(first, second, background);
+    std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
+                                  times.collective_beside};
+    communicator_.maximum(slowest);
+    visits.push_back({slowest[0], slowest[1], slowest[2], slowest[3]});
+    pulse_.tick();
+  }
+  return visits;
+}
+
+}  // namespace ddpx::cpu

@@ -1,0 +1,108 @@
+// MPI behind values that own what they open. Every call throws DeviceError naming what was being done.
+//
+// MPI starts with the first Communicator of a process (thread level MPI_THREAD_MULTIPLE: one thread may progress collectives while
+// another computes) and ends with the last. A Communicator is a communicator of its own, so that the collectives of two of them never
+// mix; collectives on one of them are to be issued in the same order on all ranks, by one thread at a time.
+//
+// Sums are in place. fp16 sums are MPI user operations, each element added in fp32 and rounded once (half.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "profiler/cpu/half.hpp"
+
+namespace ddpx::cpu {
+
+class Session;
+
+// A collective under way. Its buffers must live until it is done; destroying it waits, unless an exception is under way (the peers may
+// never come: whoever started the ranks ends them).
+class Request {
+ public:
+  Request() = default;
+  explicit Request(MPI_Request request) : request_(request) {}
+  Request(Request&& other) noexcept;
+  Request& operator=(Request&& other) noexcept;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  ~Request();
+
+  // Whether it is done; asking is also what makes MPI go on with it.
+  [[nodiscard]] bool test();
+  void wait();
+
+ private:
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+class Communicator {
+ public:
+  // A duplicate of the communicator of all ranks; a program started without mpirun is one rank. Collective.
+  [[nodiscard]] static Communicator world();
+  // Collective.
+  [[nodiscard]] Communicator duplicate() const;
+
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&& other) noexcept;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+  // This rank among those of its host. Collective.
+  struct Place {
+    int rank = 0;
+    int ranks = 1;
+  };
+  [[nodiscard]] Place place_on_host() const;
+
+  void barrier() const;
+
+  void all_reduce(std::span<float> values) const;
+  void all_reduce(std::span<Half> values) const;
+  // whole = the ranks' shards in order, size() * shard.size() elements. `shard` may be this rank's part of `whole`.
+  void all_gather(std::span<const float> shard, std::span<float> whole) const;
+  void all_gather(std::span<const Half> shard, std::span<Half> whole) const;
+  // shard = this rank's part of the sum of all ranks' `whole`.
+  void reduce_scatter(std::span<const float> whole, std::span<float> shard) const;
+  void reduce_scatter(std::span<const Half> whole, std::span<Half> shard) const;
+
+  [[nodiscard]] Request start_all_reduce(std::span<float> values) const;
+  [[nodiscard]] Request start_all_reduce(std::span<Half> values) const;
+  [[nodiscard]] Request start_all_gather(std::span<const float> shard,
+                                         std::span<float> whole) const;
+  [[nodiscard]] Request start_all_gather(std::span<const Half> shard, std::span<Half> whole) const;
+  [[nodiscard]] Request start_reduce_scatter(std::span<const float> whole,
+                                             std::span<float> shard) const;
+  [[nodiscard]] Request start_reduce_scatter(std::span<const Half> whole,
+                                             std::span<Half> shard) const;
+
+  // One message to or from another rank; messages of one sender and tag arrive in the order they were started.
+  [[nodiscard]] Request start_send(std::span<const std::byte> message, int to, int tag) const;
+  [[nodiscard]] Request start_receive(std::span<std::byte> message, int from, int tag) const;
+
+  // Element by element the largest of all ranks: the slowest rank's times, the same everywhere.
+  void maximum(std::span<double> values) const;
+  // The values of rank 0, everywhere.
+  void broadcast(std::span<float> values) const;
+  void broadcast(std::span<std::byte> values) const;
+
+  // Ends every rank of the job, now; does not return.
+  [[noreturn]] void abort(int exit_code) const;
+
+ private:
+  Communicator(std::shared_ptr<Session> session, MPI_Comm handle);
+
+  std::shared_ptr<Session> session_;
+  MPI_Comm handle_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace ddpx::cpu

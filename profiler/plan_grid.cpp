@@ -1,0 +1,188 @@
+#include "profiler/plan_grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+// The output layer of the MLP generator (model/network.hpp).
+constexpr double kClasses = 64;
+
+struct Lists {
+  std::vector<double> widths;
+  std::vector<double> batches;
+  std::vector<double> message_bytes;
+  std::vector<double> copy_bytes;
+  std::vector<double> update_parameters;
+  std::vector<Product> beside_products;
+  std::vector<double> beside_bytes;
+  StoppingOptions stopping;
+};
+
+std::vector<double> powers(double first, double last, double ratio) {
+  std::vector<double> values;
+  for (double v = first; v <= last; v *= ratio) values.push_back(v);
+  return values;
+}
+
+Lists lists_of(Effort effort) {
+  const auto hidden = [](double rows, double width) {
+    return Product{Pass::weight_gradient, DType::fp32, rows, width, width};
+  };
+  Lists lists;
+  if (effort == Effort::quick) {
+    lists.widths = {128, 256, 512, 1024};
+    lists.batches = {16, 64, 256, 512};
+    lists.message_bytes = powers(4096, 67108864, 4);
+    lists.copy_bytes = {1048576, 4194304, 16777216};
+    lists.update_parameters = {262144, 1048576, 4194304};
+    lists.beside_products = {hidden(64, 256), hidden(64, 1024)};
+    lists.beside_bytes = {262144, 4194304};
+    lists.stopping = {.noise = 0.01, .fewest = 5, .most = 200, .time = Seconds(0.15)};
+  } else {
+    lists.widths = {64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048};
+    lists.batches = {8, 16, 32, 64, 128, 256, 512};
+    lists.message_bytes = powers(4096, 67108864, 2);
+    lists.copy_bytes = {262144, 1048576, 4194304, 16777216, 67108864};
+    lists.update_parameters = {65536, 262144, 1048576, 4194304, 16777216};
+    lists.beside_products = {hidden(64, 128), hidden(64, 256), hidden(64, 512), hidden(64, 1024),
+                             hidden(256, 1024)};
+    lists.beside_bytes = {65536, 1048576, 4194304, 16777216};
+    lists.stopping = {.noise = 0.005, .fewest = 9, .most = 1000, .time = Seconds(0.6)};
+  }
+  return lists;
+}
+
+void check_axis(const char* flag, const std::vector<double>& values) {
+  for (double v : values) {
+    if (v >= 1 && std::isfinite(v) && v == std::floor(v)) continue;
+    char problem[96];
+    std::snprintf(problem, sizeof problem, "%g is no whole number above zero", v);
+    throw InputError(flag, problem);
+  }
+}
+
+std::vector<double> axis(const char* flag, const std::vector<double>& given,
+                         const std::vector<double>& standard) {
+  check_axis(flag, given);
+  std::vector<double> values = given.empty() ? standard : given;
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+template <class T>
+std::vector<T> chosen(const std::vector<T>& given, std::vector<T> standard) {
+  return given.empty() ? std::move(standard) : given;
+}
+
+class Grid {
+ public:
+  Grid(const PlanOptions& options, int ranks)
+      : options_(options), lists_(lists_of(options.effort)), ranks_(ranks) {}
+
+  std::vector<Task> build() {
+    if (options_.compute) {
+      memory();
+      products();
+    }
+    if (ranks_ > 1) {
+      collectives();
+      beside();
+    }
+    return std::move(tasks_);
+  }
+
+ private:
+  void add(Work work, int level) {
+    tasks_.push_back({std::move(work), lists_.stopping, Seconds{}, level});
+  }
+
+  void memory() {
+    add(Operation(Launch{}), 0);
+    const auto copy_levels = refinement_levels(lists_.copy_bytes.size());
+    for (std::size_t i = 0; i < lists_.copy_bytes.size(); ++i)
+      add(Operation(Copy{Bytes(lists_.copy_bytes[i])}), copy_levels[i]);
+    const auto update_levels = refinement_levels(lists_.update_parameters.size());
+    for (std::size_t i = 0; i < lists_.update_parameters.size(); ++i)
+      add(Operation(OptimizerStep{Optimizer::sgd, lists_.update_parameters[i]}), update_levels[i]);
+  }
+
+  void products() {
+    const auto widths = axis("--widths", options_.widths, lists_.widths);
+    const auto batches = axis("--batches", options_.batches, lists_.batches);
+    const auto width_levels = refinement_levels(widths.size());
+    const auto batch_levels = refinement_levels(batches.size());
+    for (DType dtype : chosen(options_.dtypes, {DType::fp32})) {
+      for (std::size_t w = 0; w < widths.size(); ++w) {
+        for (std::size_t b = 0; b < batches.size(); ++b) {
+          const int level = width_levels[w] + batch_levels[b];
+          for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+            add(Operation(Product{pass, dtype, batches[b], widths[w], widths[w]}), level);
+            if (widths[w] != kClasses)
+              add(Operation(Product{pass, dtype, batches[b], widths[w], kClasses}), level + 1);
+          }
+        }
+      }
+    }
+  }
+
+  void collectives() {
+    const auto levels = refinement_levels(lists_.message_bytes.size());
+    const std::vector<DType> dtypes = chosen(options_.dtypes, {DType::fp32, DType::fp16});
+    for (Collective kind : chosen(options_.collectives,
+                                  {Collective::all_reduce, Collective::all_gather,
+                                   Collective::reduce_scatter})) {
+      for (DType dtype : dtypes) {
+        // Only gradients travel compressed; parameters are gathered, and shards reduced, as they are.
+        const bool asked = !options_.dtypes.empty() && !options_.collectives.empty();
+        if (kind != Collective::all_reduce && dtype != DType::fp32 && !asked) continue;
+        for (std::size_t i = 0; i < levels.size(); ++i)
+          add(Operation(CollectiveCall{kind, dtype, Bytes(lists_.message_bytes[i]), ranks_}),
+              levels[i]);
+      }
+    }
+  }
+
+  void beside() {
+    for (std::size_t p = 0; p < lists_.beside_products.size(); ++p) {
+      for (std::size_t b = 0; b < lists_.beside_bytes.size(); ++b) {
+        const CollectiveCall call{Collective::all_reduce, DType::fp32,
+                                  Bytes(lists_.beside_bytes[b]), ranks_};
+        add(Beside{lists_.beside_products[p], call}, p + b == 1 ? 0 : 1 + static_cast<int>(p + b) / 2);
+      }
+    }
+  }
+
+  const PlanOptions& options_;
+  Lists lists_;
+  int ranks_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace
+
+std::vector<Task> full_grid(const PlanOptions& options, int ranks) {
+  return Grid(options, ranks).build();
+}
+
+Seconds standard_budget(Effort effort) { return Seconds(effort == Effort::quick ? 45.0 : 300.0); }
+
+std::vector<int> refinement_levels(std::size_t count) {
+  std::vector<int> levels(count, 0);
+  const auto halve = [&](const auto& self, std::size_t low, std::size_t high, int level) -> void {
+    if (high - low < 2) return;
+    const std::size_t middle = low + (high - low) / 2;
+    levels[middle] = level;
+    self(self, low, middle, level + 1);
+    self(self, middle, high, level + 1);
+  };
+  if (count > 2) halve(halve, 0, count - 1, 1);
+  return levels;
+}
+
+}  // namespace ddpx

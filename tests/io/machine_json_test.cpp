@@ -1,0 +1,178 @@
+#include "io/machine_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "tests/io/damaged.hpp"
+#include "tests/io/links.hpp"
+#include "tests/io/same.hpp"
+
+namespace ddpx::io {
+namespace {
+
+HostCosts costs(double scale) {
+  const auto estimate = [&](double value) {
+    return Estimate<Seconds>{Seconds(value * scale), 0.08, "prior: H200's host"};
+  };
+  return {estimate(44e-6), estimate(2e-4), estimate(3e-5), estimate(1.23e-4), estimate(1.3e-4),
+          estimate(0)};
+}
+
+Machine full_machine() {
+  Machine m;
+  m.name = "t4x2";
+  m.device = {"Tesla T4", 40, 75, Bytes(15.8e9), "nvlink2", "pcie3"};
+  m.products = {{{Pass::forward, DType::fp32, 256, 4096, 4096},
+                 {Seconds(1.0 / 700), 0.01, "fitted"},
+                 KernelGrid{128, 2, true}},
+                {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
+  m.one_gpu_steps = {{"mlp:width=1024,depth=8", 256, DType::tf32, Optimizer::adamw, Engine::native,
+                      {Seconds(0.0123), 0.01, "measured"}}};
+  m.copy_bandwidth = {BytesPerSecond(2.4e11), 0.05, "prior"};
+  m.optimizer_bandwidth = {BytesPerSecond(2.2e11), 0.03, "fitted"};
+  m.kernel_gap = {Seconds(1.5e-6), 0.2, "fitted"};
+  m.host = {costs(1), costs(2)};
+  m.boost = Estimate<double>{0.7, 0.05, "a"};
+  m.sustained = Estimate<double>{1.2, 0.06, "b"};
+  m.memory_beside = Estimate<double>{1.3, 0.1, "c"};
+  m.hook_overlap = {0.5, 0.3, "d"};
+  m.rank_spread = 0.004;
+  m.residual = 0.021;
+  m.links = {test::full_link(), test::figures_only()};
+  m.measurements = "t4x2";
+  m.measurements_hash = "fnv1a64:0123456789abcdef";
+  m.notes = {"borrowed: host", "dropped: one point"};
+  m.context = {{"zeta", "first"}, {"alpha", "second, with \"quotes\""}};
+  return m;
+}
+
+void expect_same_host(const std::optional<HostCosts>& a, const std::optional<HostCosts>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  if (!a) return;
+  test::expect_same(a->step_per_tensor, b->step_per_tensor);
+  test::expect_same(a->extra_micro_batch, b->extra_micro_batch);
+  test::expect_same(a->sync_per_tensor, b->sync_per_tensor);
+  test::expect_same(a->per_bucket, b->per_bucket);
+  test::expect_same(a->hook_per_bucket, b->hook_per_bucket);
+  test::expect_same(a->fsdp, b->fsdp);
+}
+
+void expect_same_products(const std::vector<ProductPoint>& a, const std::vector<ProductPoint>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    test::expect_same(a[i].product, b[i].product);
+    test::expect_same(a[i].time, b[i].time);
+    ASSERT_EQ(a[i].grid.has_value(), b[i].grid.has_value());
+    if (!a[i].grid) continue;
+    EXPECT_EQ(a[i].grid->blocks, b[i].grid->blocks);
+    EXPECT_EQ(a[i].grid->per_multiprocessor, b[i].grid->per_multiprocessor);
+    EXPECT_EQ(a[i].grid->persistent, b[i].grid->persistent);
+  }
+}
+
+void expect_same_steps(const std::vector<MeasuredStep>& a, const std::vector<MeasuredStep>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].network, b[i].network);
+    EXPECT_EQ(a[i].batch, b[i].batch);
+    EXPECT_EQ(a[i].dtype, b[i].dtype);
+    EXPECT_EQ(a[i].optimizer, b[i].optimizer);
+    EXPECT_EQ(a[i].engine, b[i].engine);
+    test::expect_same(a[i].time, b[i].time);
+  }
+}
+
+void expect_round_trip(const Machine& machine) {
+  const std::string text = to_json(machine);
+  const Machine read = machine_from_json(text, "given.json");
+  EXPECT_EQ(read.name, machine.name);
+  test::expect_same(read.device, machine.device);
+  expect_same_products(read.products, machine.products);
+  expect_same_steps(read.one_gpu_steps, machine.one_gpu_steps);
+  test::expect_same(read.copy_bandwidth, machine.copy_bandwidth);
+  test::expect_same(read.optimizer_bandwidth, machine.optimizer_bandwidth);
+  test::expect_same(read.kernel_gap, machine.kernel_gap);
+  expect_same_host(read.host[0], machine.host[0]);
+  expect_same_host(read.host[1], machine.host[1]);
+  test::expect_same(read.boost, machine.boost);
+  test::expect_same(read.sustained, machine.sustained);
+  test::expect_same(read.memory_beside, machine.memory_beside);
+  test::expect_same(read.hook_overlap, machine.hook_overlap);
+  EXPECT_EQ(read.rank_spread, machine.rank_spread);
+  EXPECT_EQ(read.residual, machine.residual);
+  ASSERT_EQ(read.links.size(), machine.links.size());
+  for (std::size_t i = 0; i < read.links.size(); ++i) {
+    test::expect_same(read.links[i], machine.links[i]);
+  }
+  EXPECT_EQ(read.measurements, machine.measurements);
+  EXPECT_EQ(read.measurements_hash, machine.measurements_hash);
+  EXPECT_EQ(read.notes, machine.notes);
+  EXPECT_EQ(read.context, machine.context);
+  EXPECT_EQ(to_json(read), text) << "a second write has the same bytes";
+}
+
+TEST(MachineJson, what_was_written_is_read_back_field_by_field) {
+  expect_round_trip(full_machine());
+}
+
+TEST(MachineJson, what_is_not_known_stays_unknown) {
+  Machine m = full_machine();
+  m.products.clear();
+  m.one_gpu_steps.clear();
+  m.host = {};
+  m.boost.reset();
+  m.sustained.reset();
+  m.memory_beside.reset();
+  m.links.clear();
+  m.notes.clear();
+  m.context.clear();
+  m.kernel_gap = {};
+  m.measurements.clear();
+  m.measurements_hash.clear();
+  expect_round_trip(m);
+}
+
+TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
+  test::expect_refused(
+      to_json(full_machine()), machine_from_json,
+      {{"ddpx.machine", "ddpx.runs", {"ddpx-validate takes it as --measured"}},
+       {"\"schema_version\": 1", "\"schema_version\": 2", {"schema_version: is 2"}},
+       {"\"time_s\": 0.0014285714285714286", "\"time_s\": -1", {"products[0].time_s: is -1"}},
+       {"\"time_s\": 0.0014285714285714286", "\"time_s\": NaN", {"NaN"}},
+       {"\"time_s\": 0.0014285714285714286", "\"time_s\": 1e999", {"number overflow"}},
+       {"\"time_s\": 0.0014285714285714286", "\"time_s\": null", {"products[0].time_s: is null"}},
+       {"\"rows\": 256", "\"rows\": 0", {"products[0].rows: is 0"}},
+       {"\"rows\": 256, ", "", {"products[0]: has no \"rows\""}},
+       {"\"rows\": 256", "\"rows\": 256, \"rows\": 256", {"products[0]: gives \"rows\" twice"}},
+       {"\"pass\": \"forward\"", "\"pass\": \"sideways\"",
+        {"products[0].pass: is \"sideways\"; accepted: forward, data_gradient, weight_gradient"}},
+       {"\"persistent\": true", "\"persistent\": 1", {"grid.persistent: is 1; accepted: true"}},
+       {"\"blocks\": 128", "\"blocks\": -128", {"grid.blocks: is -128"}},
+       {"\"multiprocessors\": 40", "\"multiprocessors\": -1", {"device.multiprocessors: is -1"}},
+       {"\"multiprocessors\": 40", "\"multiprocessors\": \"40\"", {"multiprocessors: is \"40\""}},
+       {"\"native\": {", "\"jax\": {", {"host: has the unknown key \"jax\"", "native, torch"}},
+       {"\"per_bucket_s\"", "\"per_buckets_s\"", {"host.native", "did you mean per_bucket_s?"}},
+       {"{\"value\": 0.5, ", "{\"value\": 1.5, ", {"hook_overlap.value: is 1.5", "from 0 to 1"}},
+       {"\"rank_spread\": 0.004", "\"rank_spread\": -0.004", {"rank_spread: is -0.004"}},
+       {"\"ranks\": 2", "\"ranks\": 0", {"links[0].curves[0].ranks: is 0"}},
+       {"\"bytes\": 65536", "\"bytes\": 4096", {"links[0].curves[0].points[1].bytes", "once"}},
+       {"\"engine\": \"native\"", "\"engine\": \"jax\"", {"one_gpu_steps[0].engine"}},
+       {"\"residual\"", "\"residuals\"", {"unknown key \"residuals\"", "did you mean residual?"}},
+       {"\"notes\": [", "\"notes\": [7, ", {"notes[0]: is 7; accepted: a text"}},
+       {"\"hash\"", "\"hush\"", {"measurements", "did you mean hash?"}}});
+}
+
+TEST(MachineJson, truncated_files_are_refused) {
+  test::expect_truncation_refused(to_json(full_machine()), machine_from_json);
+}
+
+TEST(MachineJson, a_machine_that_is_not_finite_is_not_written) {
+  Machine m = full_machine();
+  m.residual = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW((void)to_json(m), std::logic_error);
+}
+
+}  // namespace
+}  // namespace ddpx::io

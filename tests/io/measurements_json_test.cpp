@@ -1,0 +1,149 @@
+#include "io/measurements_json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/io/damaged.hpp"
+#include "tests/io/same.hpp"
+
+namespace ddpx::io {
+namespace {
+
+Measurements full() {
+  Measurements m;
+  m.name = "t4x2";
+  m.source = "a published study";
+  m.device = {"Tesla T4", 40, 75, Bytes(15.8e9), "", "pcie3"};
+  m.context = {{"driver", "550.1"}, {"NCCL_P2P_DISABLE", "1"}};
+  m.links = {{"pcie3", "PCIe 3", Topology::pcie, 4, 15.75e9, "standard"},
+             {"shm", "", Topology::host_memory, 0, 0, ""}};
+  m.products = {{{Pass::data_gradient, DType::bf16, 256, 4096, 1024},
+                 {1e-3, 1.1e-3},
+                 KernelRecord{"sm90_xmma<a, b>", 512, 384, 168, 230400, true}},
+                {{Pass::forward, DType::fp32, 1, 2, 3}, {1e-6}, {}}};
+  m.collectives = {{"pcie3", {Collective::all_gather, DType::fp16, Bytes(4096), 8}, {9e-6, 8e-6}, "nccl-tests"},
+                   {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""}};
+  m.copies = {{Bytes(1 << 20), {1e-5}}};
+  m.optimizers = {{{Optimizer::adamw, 1e6}, {2e-4, 3e-4}}};
+  m.steps = {{"mlp:width=512,depth=8", 256, 8, DType::tf32, Optimizer::adamw, Engine::native,
+              Clocks::sustained, {0.01, 0.011}, "hot"}};
+  m.priors = {{"host.torch.per_bucket_s", 0.000123, 0.3, "another host"}, {"rank_spread", 0, 0, ""}};
+  m.notes = {"one", "two"};
+  return m;
+}
+
+void expect_same_links(const LinkDescription& a, const LinkDescription& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.title, b.title);
+  EXPECT_EQ(a.topology, b.topology);
+  EXPECT_EQ(a.channels, b.channels);
+  EXPECT_EQ(a.peak_bytes_per_s, b.peak_bytes_per_s);
+  EXPECT_EQ(a.source, b.source);
+}
+
+void expect_same_products(const ProductSample& a, const ProductSample& b) {
+  test::expect_same(a.product, b.product);
+  EXPECT_EQ(a.seconds, b.seconds);
+  ASSERT_EQ(a.kernel.has_value(), b.kernel.has_value());
+  if (!a.kernel) return;
+  EXPECT_EQ(a.kernel->name, b.kernel->name);
+  EXPECT_EQ(a.kernel->blocks, b.kernel->blocks);
+  EXPECT_EQ(a.kernel->threads, b.kernel->threads);
+  EXPECT_EQ(a.kernel->registers_per_thread, b.kernel->registers_per_thread);
+  EXPECT_EQ(a.kernel->shared_bytes, b.kernel->shared_bytes);
+  EXPECT_EQ(a.kernel->persistent, b.kernel->persistent);
+}
+
+void expect_same_collectives(const CollectiveSample& a, const CollectiveSample& b) {
+  EXPECT_EQ(a.link, b.link);
+  EXPECT_EQ(a.call.kind, b.call.kind);
+  EXPECT_EQ(a.call.dtype, b.call.dtype);
+  EXPECT_EQ(a.call.bytes, b.call.bytes);
+  EXPECT_EQ(a.call.ranks, b.call.ranks);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.tool, b.tool);
+}
+
+void expect_same_steps(const StepSample& a, const StepSample& b) {
+  EXPECT_EQ(a.network, b.network);
+  EXPECT_EQ(a.batch, b.batch);
+  EXPECT_EQ(a.micro_batches, b.micro_batches);
+  EXPECT_EQ(a.dtype, b.dtype);
+  EXPECT_EQ(a.optimizer, b.optimizer);
+  EXPECT_EQ(a.engine, b.engine);
+  EXPECT_EQ(a.clocks, b.clocks);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.note, b.note);
+}
+
+TEST(MeasurementsJson, what_was_written_is_read_back_field_by_field) {
+  const Measurements m = full();
+  const Measurements read = measurements_from_json(to_json(m), "given.json");
+  EXPECT_EQ(read.name, m.name);
+  EXPECT_EQ(read.source, m.source);
+  test::expect_same(read.device, m.device);
+  EXPECT_EQ(read.context, m.context);
+  ASSERT_EQ(read.links.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    expect_same_links(read.links[i], m.links[i]);
+    expect_same_products(read.products.at(i), m.products[i]);
+    expect_same_collectives(read.collectives.at(i), m.collectives[i]);
+    EXPECT_EQ(read.priors.at(i).constant, m.priors[i].constant);
+    EXPECT_EQ(read.priors[i].value, m.priors[i].value);
+    EXPECT_EQ(read.priors[i].relative_error, m.priors[i].relative_error);
+    EXPECT_EQ(read.priors[i].source, m.priors[i].source);
+  }
+  EXPECT_EQ(read.copies.at(0).bytes, m.copies[0].bytes);
+  EXPECT_EQ(read.copies[0].seconds, m.copies[0].seconds);
+  EXPECT_EQ(read.optimizers.at(0).step.optimizer, m.optimizers[0].step.optimizer);
+  EXPECT_EQ(read.optimizers[0].step.parameters, m.optimizers[0].step.parameters);
+  EXPECT_EQ(read.optimizers[0].seconds, m.optimizers[0].seconds);
+  expect_same_steps(read.steps.at(0), m.steps[0]);
+  EXPECT_EQ(read.notes, m.notes);
+  EXPECT_EQ(to_json(read), to_json(m));
+}
+
+TEST(MeasurementsJson, a_sample_is_a_line) {
+  EXPECT_THAT(to_json(full()),
+              testing::HasSubstr("\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
+                                 "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
+                                 "\"tool\": \"nccl-tests\"},\n"));
+}
+
+TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
+  test::expect_refused(
+      to_json(full()), measurements_from_json,
+      {{"ddpx.measurements", "ddpx.machine", {"take it as --machine"}},
+       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": []", {"collectives[0].times_s: is empty"}},
+       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, 0]",
+        {"collectives[0].times_s[1]: is 0; accepted: a number above 0"}},
+       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, -8e-06]", {"times_s[1]: is -8e-06"}},
+       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, Infinity]", {"NaN and Infinity"}},
+       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": 9e-06", {"times_s: is 9e-06", "an array"}},
+       {"\"ranks\": 8", "\"ranks\": 0", {"collectives[0].ranks: is 0"}},
+       {"\"bytes\": 4096", "\"bytes\": 0", {"collectives[0].bytes: is 0"}},
+       {"\"clocks\": \"sustained\"", "\"clocks\": \"cold\"", {"accepted: burst, sustained"}},
+       {"\"micro_batches\": 8", "\"micro_batches\": 0", {"steps[0].micro_batches: is 0"}},
+       {"\"batch_per_rank\": 256", "\"batch_per_rank\": 0", {"steps[0].batch_per_rank: is 0"}},
+       {"\"threads\": 384", "\"threads\": 0", {"products[0].kernel.threads: is 0"}},
+       {"\"parameters\": 1000000", "\"parameters\": 0", {"optimizers[0].parameters: is 0"}},
+       {"\"constant\": \"rank_spread\"", "\"constant\": \"\"", {"priors[1].constant: is \"\""}},
+       {"\"copies\"", "\"coppies\"", {"did you mean copies?"}},
+       {"\"step_times_s\"", "\"times_s\"", {"steps[0]", "step_times_s"}}});
+}
+
+TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
+  Measurements m = full();
+  m.collectives.push_back(m.collectives[1]);
+  test::expect_input_error([&] { (void)measurements_from_json(to_json(m), "given.json"); },
+                           {"collectives[2].bytes: is 8192", "collectives[1] has it already"});
+  m.collectives[2].tool = "torch";
+  EXPECT_NO_THROW((void)measurements_from_json(to_json(m), "given.json"));
+}
+
+TEST(MeasurementsJson, truncated_files_are_refused) {
+  test::expect_truncation_refused(to_json(full()), measurements_from_json);
+}
+
+}  // namespace
+}  // namespace ddpx::io

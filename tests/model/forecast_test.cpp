@@ -1,0 +1,208 @@
+#include "model/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/tiny_machine.hpp"
+
+namespace ddpx {
+namespace {
+
+// Three layers: forward 3 s, backward 5 s; three all-reduces of 2 s, half of the last two exposed.
+const Network& network() {
+  static const Network three = test::plain_layers(3, 2e6);
+  return three;
+}
+
+Machine machine(double compute_error = 0) {
+  Machine m = test::machine_for(network(), 1);
+  for (ProductPoint& p : m.products) p.time.relative_error = compute_error;
+  return m;
+}
+
+Link link(double seconds_per_bucket, double error = 0) {
+  Link l = test::line_link(0, 2e6 / seconds_per_bucket);
+  for (Curve& curve : l.curves) curve.relative_error = error;
+  return l;
+}
+
+const Job kJob = test::one_bucket_per_tensor();
+
+TEST(Forecasts, give_speedup_as_samples_per_second_over_one_gpu_with_plain_steps) {
+  const Forecast f = forecast(machine(), link(2), network(), kJob);
+  EXPECT_DOUBLE_EQ(f.step_time_s.value, 11);
+  EXPECT_DOUBLE_EQ(f.one_gpu_step_s, 8);
+  EXPECT_DOUBLE_EQ(f.speedup.value, 2.0 * 8 / 11);
+  EXPECT_DOUBLE_EQ(f.samples_per_s.value, 2.0 / 11);
+  EXPECT_EQ(f.buckets, 3U);
+  EXPECT_FALSE(f.extrapolated);
+}
+
+TEST(Forecasts, count_accumulated_samples) {
+  Job job = kJob;
+  job.strategy.micro_batches = 4;
+  // 8 samples in 3 x 8 + 11 s against 1 in 8 s.
+  EXPECT_DOUBLE_EQ(point_forecast(machine(), link(2), network(), job).speedup.value, 8.0 / 35 * 8);
+}
+
+TEST(Forecasts, of_one_gpu_are_a_speedup_of_one_without_doubt) {
+  Machine m = machine(0.1);
+  m.residual = 0.05;
+  const Forecast f = forecast(m, Link{}, network(), test::one_bucket_per_tensor(1));
+  EXPECT_EQ(f.speedup.low, 1);
+  EXPECT_EQ(f.speedup.high, 1);
+  EXPECT_GT(f.step_time_s.high, f.step_time_s.value);
+  ForecastOptions draws;
+  draws.method = IntervalMethod::monte_carlo;
+  EXPECT_EQ(forecast(m, Link{}, network(), test::one_bucket_per_tensor(1), draws).speedup.high, 1);
+}
+
+TEST(Forecasts, with_sure_constants_have_no_width) {
+  for (IntervalMethod method : {IntervalMethod::linear, IntervalMethod::monte_carlo}) {
+    ForecastOptions options;
+    options.method = method;
+    const Forecast f = forecast(machine(), link(2), network(), kJob, options);
+    EXPECT_DOUBLE_EQ(f.step_time_s.low, 11);
+    EXPECT_DOUBLE_EQ(f.step_time_s.high, 11);
+    EXPECT_EQ(f.verdict, Verdict::pays);
+  }
+}
+
+TEST(Forecasts, carry_the_links_error_by_its_share_of_the_step) {
+  // 7.5 of 12.5 s are the queue of all-reduces from second 5 on: 10 % of them is 0.75 s.
+  const Forecast f = forecast(machine(), link(2.5, 0.1), network(), kJob);
+  EXPECT_DOUBLE_EQ(f.step_time_s.value, 12.5);
+  EXPECT_NEAR(f.step_time_s.high - 12.5, kNormalQuantile90 * 0.75, 1e-9);
+  EXPECT_NEAR(12.5 - f.step_time_s.low, kNormalQuantile90 * 0.75, 1e-9);
+  EXPECT_NEAR(f.sensitivity[static_cast<std::size_t>(Source::link)], kNormalQuantile90 * 0.06,
+              1e-9);
+  EXPECT_EQ(f.sensitivity[static_cast<std::size_t>(Source::compute)], 0);
+  EXPECT_EQ(f.sensitivity[static_cast<std::size_t>(Source::host)], 0);
+}
+
+TEST(Forecasts, know_that_compute_errors_cancel_in_the_speedup_where_nothing_is_exposed) {
+  const Forecast f = forecast(machine(0.1), link(1e-6), network(), kJob);
+  EXPECT_NEAR(f.step_time_s.relative_half_width(), 0.1 * kNormalQuantile90, 1e-4);
+  EXPECT_LT(f.speedup.relative_half_width(), 1e-5);
+}
+
+TEST(Forecasts, add_a_residual_of_their_own_to_both_steps) {
+  Machine m = machine();
+  m.residual = 0.01;
+  const Forecast f = forecast(m, link(2), network(), kJob);
+  EXPECT_NEAR(f.step_time_s.relative_half_width(), 0.01 * kNormalQuantile90, 1e-9);
+  EXPECT_NEAR(f.speedup.relative_half_width(), 0.01 * std::sqrt(2) * kNormalQuantile90, 1e-9);
+}
+
+struct Configuration {
+  const char* name;
+  double compute_error;
+  double link_seconds;
+  double link_error;
+  double residual;
+};
+
+TEST(Forecasts, by_linear_propagation_agree_with_monte_carlo_within_15_percent) {
+  for (const Configuration& c :
+       std::initializer_list<Configuration>{{"compute", 0.03, 0.1, 0.02, 0.005},
+                                            {"link", 0.01, 6, 0.1, 0.01},
+                                            {"both", 0.03, 2, 0.03, 0.01},
+                                            {"residual", 0.005, 1, 0.01, 0.05},
+                                            {"sure", 0.001, 1.2, 0.001, 0.001}}) {
+    Machine m = machine(c.compute_error);
+    m.residual = c.residual;
+    const Link l = link(c.link_seconds, c.link_error);
+    ForecastOptions options;
+    options.method = IntervalMethod::monte_carlo;
+    options.draws = 20000;
+    const Forecast linear = forecast(m, l, network(), kJob);
+    const Forecast draws = forecast(m, l, network(), kJob, options);
+    for (const auto& [a, b] :
+         {std::pair{linear.step_time_s, draws.step_time_s}, {linear.speedup, draws.speedup}}) {
+      const double width = b.high - b.low;
+      EXPECT_NEAR(a.high - a.low, width, 0.15 * width) << c.name;
+      EXPECT_NEAR(a.low, b.low, 0.15 * width) << c.name;
+      EXPECT_NEAR(a.high, b.high, 0.15 * width) << c.name;
+    }
+  }
+}
+
+TEST(Forecasts, know_which_way_a_kink_goes) {
+  // Each all-reduce takes just the second in which layer 1 computes: 10 % more delays the last by
+  // 0.1 and makes it 0.1 longer; 10 % less only shortens it.
+  const Forecast f = forecast(machine(), link(1, 0.1), network(), kJob);
+  EXPECT_DOUBLE_EQ(f.step_time_s.value, 9);
+  EXPECT_NEAR(f.step_time_s.high - 9, kNormalQuantile90 * 0.2, 1e-9);
+  EXPECT_NEAR(9 - f.step_time_s.low, kNormalQuantile90 * 0.1, 1e-9);
+}
+
+TEST(Forecasts, take_a_learned_half_width_over_everything_else) {
+  Machine m = machine(0.2);
+  m.residual = 0.3;
+  ForecastOptions options;
+  options.conformal_half_width = 0.07;
+  const Forecast f = forecast(m, link(2, 0.2), network(), kJob, options);
+  EXPECT_DOUBLE_EQ(f.step_time_s.low, 11 * 0.93);
+  EXPECT_DOUBLE_EQ(f.step_time_s.high, 11 * 1.07);
+  EXPECT_DOUBLE_EQ(f.speedup.high, f.speedup.value * 1.07);
+}
+
+TEST(Forecasts, give_throughput_the_steps_interval_turned_round) {
+  Machine m = machine();
+  m.residual = 0.1;
+  const Forecast f = forecast(m, link(2), network(), kJob);
+  EXPECT_DOUBLE_EQ(f.samples_per_s.low, 2 / f.step_time_s.high);
+  EXPECT_DOUBLE_EQ(f.samples_per_s.high, 2 / f.step_time_s.low);
+}
+
+TEST(Forecasts, never_forecast_a_negative_step) {
+  Machine m = machine();
+  m.residual = 2;
+  for (IntervalMethod method : {IntervalMethod::linear, IntervalMethod::monte_carlo}) {
+    ForecastOptions options;
+    options.method = method;
+    const Forecast f = forecast(m, link(2), network(), kJob, options);
+    EXPECT_GE(f.step_time_s.low, 0);
+    EXPECT_TRUE(std::isfinite(f.samples_per_s.high));
+    EXPECT_EQ(f.verdict, Verdict::too_close);
+  }
+}
+
+TEST(Forecasts, drawn_with_one_seed_are_the_same) {
+  Machine m = machine(0.05);
+  m.residual = 0.02;
+  ForecastOptions options;
+  options.method = IntervalMethod::monte_carlo;
+  const Forecast a = forecast(m, link(2, 0.05), network(), kJob, options);
+  const Forecast b = forecast(m, link(2, 0.05), network(), kJob, options);
+  EXPECT_EQ(a.step_time_s.low, b.step_time_s.low);
+  options.seed = 2;
+  EXPECT_NE(a.step_time_s.low,
+            forecast(m, link(2, 0.05), network(), kJob, options).step_time_s.low);
+}
+
+TEST(Forecasts, measure_speedup_against_the_machines_own_timing_of_that_step) {
+  Machine m = machine();
+  m.residual = 0.01;
+  m.one_gpu_steps.push_back(
+      {network().name, 1, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(8.8), 0.02, ""}});
+  const Forecast f = forecast(m, link(2), network(), kJob);
+  EXPECT_TRUE(f.one_gpu_measured);
+  EXPECT_DOUBLE_EQ(f.speedup.value, 2 * 8.8 / 11);
+  EXPECT_NEAR(f.speedup.relative_half_width(), std::hypot(0.01, 0.02) * kNormalQuantile90, 1e-9);
+  Job other = kJob;
+  other.optimizer = Optimizer::adamw;
+  EXPECT_FALSE(forecast(m, link(2), network(), other).one_gpu_measured);
+}
+
+TEST(Verdicts, depend_on_where_one_lies) {
+  EXPECT_EQ(verdict_of({1.2, 1.01, 1.4}), Verdict::pays);
+  EXPECT_EQ(verdict_of({0.8, 0.7, 0.99}), Verdict::does_not_pay);
+  EXPECT_EQ(verdict_of({1.2, 0.99, 1.4}), Verdict::too_close);
+  EXPECT_EQ(verdict_of({1.0, 1.0, 1.0}), Verdict::too_close);
+  EXPECT_EQ(name(Verdict::does_not_pay), "does_not_pay");
+}
+
+}  // namespace
+}  // namespace ddpx

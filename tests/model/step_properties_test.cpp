@@ -1,0 +1,209 @@
+// What holds of every step, whatever the machine, the network and the strategy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "model/step.hpp"
+#include "tests/support/tiny_machine.hpp"
+
+namespace ddpx {
+namespace {
+
+struct Setting {
+  Machine machine;
+  Link link;
+  Network network;
+  Job job;
+};
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  double between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(engine_);
+  }
+  // Evenly in logarithms.
+  double size(double low, double high) { return low * std::pow(high / low, between(0, 1)); }
+  bool chance(double p) { return between(0, 1) < p; }
+  int count(int low, int high) { return low + static_cast<int>(between(0, 1) * (high - low + 1)); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+Setting random_setting(Random& random) {
+  Setting s;
+  s.network = random.chance(0.2)
+                  ? gpt({.layers = random.count(1, 3),
+                         .hidden = 64,
+                         .heads = 4,
+                         .sequence = 32,
+                         .vocabulary = 500})
+                  : mlp({.width = std::floor(random.size(16, 2048)), .depth = random.count(1, 9)});
+  s.job.batch_per_rank = std::floor(random.size(8, 512));
+  const double seconds = random.size(1e-6, 1e-3);
+  s.machine = test::machine_for(
+      s.network, s.job.batch_per_rank,
+      {seconds, seconds * random.between(0.8, 1.3), seconds * random.between(0.8, 1.3)});
+  s.machine.copy_bandwidth.value = BytesPerSecond(random.size(1e10, 4e12));
+  s.machine.optimizer_bandwidth.value = s.machine.copy_bandwidth.value * 0.9;
+  s.machine.kernel_gap.value = Seconds(random.chance(0.5) ? 1.5e-6 : 0);
+  s.machine.device.multiprocessors = random.chance(0.7) ? random.count(20, 140) : 0;
+  for (ProductPoint& p : s.machine.products) {
+    if (random.chance(0.5))
+      p.grid =
+          KernelGrid{1.0 * random.count(1, 2000), 1.0 * random.count(1, 4), random.chance(0.1)};
+  }
+  if (random.chance(0.3))
+    s.machine.memory_beside = Estimate<double>{random.between(1, 1.6), 0.05, ""};
+  if (random.chance(0.3)) s.machine.sustained = Estimate<double>{random.between(1, 1.3), 0.05, ""};
+  if (random.chance(0.3)) s.machine.boost = Estimate<double>{random.between(0.6, 1), 0.05, ""};
+  if (random.chance(0.3)) s.machine.rank_spread = random.between(0, 0.03);
+  s.machine.hook_overlap = {random.between(0, 1), 0.2, ""};
+  if (random.chance(0.5)) {
+    HostCosts host;
+    host.step_per_tensor = {Seconds(random.size(1e-7, 1e-4)), 0.08, ""};
+    host.per_bucket.value = Seconds(random.size(1e-6, 1e-4));
+    s.machine.host[static_cast<std::size_t>(Engine::torch)] = host;
+  }
+  s.link = test::line_link(random.size(1e-6, 1e-4), random.size(1e8, 3e11));
+  s.link.channels = random.count(0, 24);
+  s.link.beside_compute.value = random.between(1, 1.3);
+  s.job.gpus = 1 << random.count(0, 4);
+  if (random.chance(0.2)) {
+    s.job.strategy = parse_strategy("fsdp");
+  } else {
+    if (random.chance(0.3)) s.job.strategy.compression = DType::fp16;
+    if (random.chance(0.5))
+      s.job.strategy.buckets = BucketLimits::explicit_cap(Bytes(random.size(1e3, 1e8)));
+    s.job.strategy.bucket_view = random.chance(0.3);
+    s.job.strategy.sync = random.chance(0.9);
+  }
+  s.job.strategy.micro_batches = random.chance(0.3) ? random.count(2, 8) : 1;
+  return s;
+}
+
+constexpr int kRounds = 3000;
+
+TEST(EveryStep, has_terms_that_are_not_negative_and_add_up_to_it) {
+  Random random(1);
+  for (int round = 0; round < kRounds; ++round) {
+    const Setting s = random_setting(random);
+    const Step step = StepModel(s.machine, s.link, s.network, s.job).run();
+    double sum = 0;
+    for (std::size_t t = 0; t < kTerms; ++t) {
+      const double value = step.terms[t].value();
+      ASSERT_TRUE(std::isfinite(value));
+      ASSERT_GE(value, -1e-12) << name(static_cast<Term>(t));
+      sum += value;
+    }
+    ASSERT_GT(sum, 0);
+    ASSERT_DOUBLE_EQ(step.total().value(), sum);
+    ASSERT_GE(step.communication_share(), 0);
+    ASSERT_LE(step.communication_share(), 1);
+    ASSERT_LE(step.communication_busy_share(), 1 + 1e-9);
+  }
+}
+
+TEST(EveryStep, ends_where_its_timeline_does) {
+  Random random(2);
+  for (int round = 0; round < kRounds; ++round) {
+    const Setting s = random_setting(random);
+    const StepModel model(s.machine, s.link, s.network, s.job);
+    const Step step = model.run();
+    // Imbalance is waiting for another rank, which this rank's timeline does not show.
+    const double imbalance = step.term(Term::imbalance).value();
+    double expected = step.total().value();
+    if (step.term(Term::host).value() == 0) expected -= imbalance;
+    ASSERT_NEAR(model.timeline().end().value(), expected, 1e-9 * expected);
+  }
+}
+
+TEST(EveryStep, keeps_both_streams_in_order) {
+  Random random(3);
+  for (int round = 0; round < kRounds / 4; ++round) {
+    const Setting s = random_setting(random);
+    const Timeline timeline = StepModel(s.machine, s.link, s.network, s.job).timeline();
+    for (Stream stream : {Stream::compute, Stream::communication}) {
+      double last = 0;
+      for (const Span& span : timeline.spans) {
+        if (span.stream != stream) continue;
+        ASSERT_LE(span.start, span.end);
+        ASSERT_GE(span.start.value(), last - 1e-12) << span.name;
+        last = span.end.value();
+      }
+    }
+  }
+}
+
+TEST(EveryStep, is_at_least_the_work_of_either_stream_and_at_most_their_sum_slowed) {
+  Random random(4);
+  for (int round = 0; round < kRounds; ++round) {
+    Setting s = random_setting(random);
+    s.machine.host = {};
+    s.machine.sustained.reset();
+    s.machine.boost.reset();
+    s.machine.rank_spread = 0;
+    const Step step = StepModel(s.machine, s.link, s.network, s.job).run();
+    Job alone = s.job;
+    alone.gpus = 1;
+    const double compute = StepModel(s.machine, s.link, s.network, alone).run().total().value();
+    const double total = step.total().value();
+    if (s.job.strategy.sharding == Sharding::none) {
+      ASSERT_GE(total, compute * (1 - 1e-12));
+    }
+    ASSERT_GE(total, step.communication_busy.value());
+    const double parts = compute + step.communication_busy.value() +
+                         step.term(Term::contention).value() + step.term(Term::copies).value() +
+                         step.term(Term::compression).value();
+    const double hook_at_worst =
+        s.job.strategy.compression ? step.term(Term::exposed_communication).value() : 0;
+    ASSERT_LE(total, (parts + hook_at_worst) * (1 + 1e-12));
+  }
+}
+
+TEST(EveryStep, never_gains_from_a_slower_link) {
+  Random random(5);
+  for (int round = 0; round < kRounds / 4; ++round) {
+    Setting s = random_setting(random);
+    s.machine.boost.reset();  // waiting cools the chip, and faster products may win
+    s.machine.memory_beside =
+        Estimate<double>{1.0, 0.0, ""};  // a slower link takes less memory bandwidth
+    // Placing blocks is not monotone: a kernel that starts a little later may meet a better wave.
+    s.machine.device.multiprocessors = 0;
+    double last = 0;
+    for (double bandwidth : {1e11, 1e10, 1e9, 1e8}) {
+      Link link = test::line_link(1e-5, bandwidth);
+      const double total = StepModel(s.machine, link, s.network, s.job).run().total().value();
+      ASSERT_GE(total, last * (1 - 1e-12));
+      last = total;
+    }
+  }
+}
+
+TEST(EveryStep, is_the_same_every_time) {
+  Random random(6);
+  for (int round = 0; round < 200; ++round) {
+    const Setting s = random_setting(random);
+    const StepModel model(s.machine, s.link, s.network, s.job);
+    ASSERT_EQ(model.run().total(), model.run().total());
+    ASSERT_EQ(StepModel(s.machine, s.link, s.network, s.job).run().total(), model.run().total());
+  }
+}
+
+TEST(EveryStep, stays_finite_and_positive_for_far_shifts) {
+  Random random(7);
+  for (int round = 0; round < kRounds / 4; ++round) {
+    const Setting s = random_setting(random);
+    const StepModel model(s.machine, s.link, s.network, s.job);
+    Shift shift;
+    for (double& z : shift.z) z = random.between(-60, 60);
+    const double total = model.run(shift).total().value();
+    ASSERT_TRUE(std::isfinite(total));
+    ASSERT_GT(total, 0);
+  }
+}
+
+}  // namespace
+}  // namespace ddpx

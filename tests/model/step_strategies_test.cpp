@@ -1,0 +1,153 @@
+// Strategies and costs besides plain DDP, on the same steps of whole seconds as step_test.cpp.
+#include "model/step.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/tiny_machine.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::line_link;
+using test::machine_for;
+using test::one_bucket_per_tensor;
+using test::plain_layers;
+
+// Three layers: forward 3 s, backward 5 s (the first layer has no data gradient), each gradient 2
+// MB.
+const Network& three_layers() {
+  static const Network network = plain_layers(3, 2e6);
+  return network;
+}
+
+Machine machine() { return machine_for(three_layers(), 1); }
+
+Step step(const Machine& m, const Link& link, const Job& job,
+          const Network& network = three_layers()) {
+  return StepModel(m, link, network, job).run();
+}
+
+double term(const Step& s, Term t) { return s.term(t).value(); }
+double total(const Step& s) { return s.total().value(); }
+
+TEST(CompressedSteps, halve_the_bytes_and_keep_part_of_the_overlap) {
+  // 1 s each: 5-6, 7-8, 8-9; without any overlap 8 + 3.
+  Job job = one_bucket_per_tensor();
+  job.strategy.compression = DType::fp16;
+  for (const auto& [kept, expected] : {std::pair{1.0, 9.0}, {0.5, 10.0}, {0.0, 11.0}}) {
+    Machine m = machine();
+    m.hook_overlap = {kept, 0, ""};
+    const Step s = step(m, line_link(0, 1e6), job);
+    EXPECT_DOUBLE_EQ(total(s), expected) << kept;
+    EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), expected - 8) << kept;
+  }
+}
+
+TEST(CompressedSteps, cast_10_bytes_per_parameter_before_and_6_after) {
+  // 500,000 parameters a bucket; 1 s per 5 MB: 1 s before, 0.6 s after each of three buckets.
+  Machine m = machine();
+  m.copy_bandwidth.value = BytesPerSecond(5e6);
+  m.memory_beside = Estimate<double>{1.0, 0.0, ""};
+  Job job = one_bucket_per_tensor();
+  job.strategy.compression = DType::bf16;
+  const Step s = step(m, line_link(0, 1e12), job);
+  EXPECT_NEAR(term(s, Term::compression), 3 * 1.6, 1e-9);
+}
+
+TEST(FsdpSteps, of_one_unit_overlap_nothing) {
+  // Gather 6, forward 3, backward 5, four passes over 6 MB at 8 MB/s 3, scatter 6, half of a 1 s
+  // optimizer.
+  Machine m = machine();
+  m.copy_bandwidth.value = BytesPerSecond(8e6);
+  m.optimizer_bandwidth.value = BytesPerSecond(18e6);
+  Job job = one_bucket_per_tensor();
+  job.strategy = parse_strategy("fsdp=unit");
+  const Step s = step(m, line_link(0, 1e6), job);
+  EXPECT_DOUBLE_EQ(total(s), 23.5);
+  EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), 12);
+  EXPECT_DOUBLE_EQ(term(s, Term::copies), 3);
+  EXPECT_DOUBLE_EQ(term(s, Term::optimizer), 0.5);
+  EXPECT_DOUBLE_EQ(s.communication_busy.value(), 12);
+}
+
+TEST(FsdpSteps, share_every_micro_batch) {
+  Job job = one_bucket_per_tensor();
+  job.strategy = parse_strategy("fsdp=unit,accumulate=3");
+  const Step s = step(machine(), line_link(0, 1e6), job);
+  EXPECT_NEAR(total(s), 3 * (8 + 12), 1e-9);
+}
+
+TEST(Optimizers, move_12_or_28_bytes_per_parameter) {
+  Machine m = machine();
+  m.optimizer_bandwidth.value = BytesPerSecond(6e6);
+  Job job = one_bucket_per_tensor(1);
+  EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 3);
+  job.optimizer = Optimizer::adamw;
+  EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 7);
+}
+
+TEST(Gaps, cost_each_kernel_of_the_device) {
+  // Forward 3 products, backward 5, one optimizer.
+  Machine m = machine();
+  m.kernel_gap.value = Seconds(0.1);
+  EXPECT_NEAR(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 0.9, 1e-12);
+}
+
+TEST(Hosts, bound_a_step_that_the_device_does_not) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(4);
+  host.extra_micro_batch.value = Seconds(2);
+  host.sync_per_tensor.value = Seconds(1);
+  host.per_bucket.value = Seconds(1);
+  host.hook_per_bucket.value = Seconds(3);
+  host.fsdp.value = Seconds(20);
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  Job job = one_bucket_per_tensor(1);
+  const Step one = step(m, Link{}, job);
+  EXPECT_DOUBLE_EQ(total(one), 12);  // 3 tensors x 4 s
+  EXPECT_DOUBLE_EQ(term(one, Term::host), 4);
+  EXPECT_EQ(one.bound_by(), BoundBy::host);
+
+  job.gpus = 2;
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 3 + 3);
+  job.strategy.compression = DType::fp16;
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 3 + 3 + 9);
+  job.strategy.compression.reset();
+  job.strategy.micro_batches = 3;
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 3 * 12 + 2 * 2 + 6);
+  job.strategy = parse_strategy("fsdp");
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 20);
+  job.strategy = parse_strategy("no-sync");
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12);
+
+  job.engine = Engine::native;  // whose host costs are not known: never host-bound
+  EXPECT_EQ(term(step(m, line_link(0, 1e6), job), Term::host), 0);
+}
+
+TEST(Hosts, that_keep_up_cost_nothing) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(2.6);
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, one_bucket_per_tensor(1))), 8);
+}
+
+TEST(Ranks, wait_for_the_slowest_by_the_expected_maximum_of_their_spread) {
+  Machine m = machine();
+  m.rank_spread = 0.1;
+  const Step s = step(m, line_link(0, 1e6), one_bucket_per_tensor());
+  EXPECT_NEAR(term(s, Term::imbalance), 0.1 * 0.5642 * 8, 1e-4);
+  EXPECT_NEAR(total(s), 11 + 0.1 * 0.5642 * 8, 1e-4);
+  EXPECT_EQ(term(step(m, Link{}, one_bucket_per_tensor(1)), Term::imbalance), 0);
+}
+
+TEST(SustainedClocks, slow_products_and_nothing_else) {
+  Machine m = machine();
+  m.optimizer_bandwidth.value = BytesPerSecond(18e6);
+  m.sustained = Estimate<double>{1.25, 0, ""};
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 * 1.25 + 1);
+}
+
+}  // namespace
+}  // namespace ddpx

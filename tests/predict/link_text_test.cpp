@@ -1,0 +1,47 @@
+#include "predict/link_text.hpp"
+
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::expect_input_error;
+
+TEST(LinkText, two_figures_make_a_link_that_prices_by_them) {
+  const Link link = link_from_figures("--link", "25GB/s,10us");
+  EXPECT_EQ(link.name, "25GB/s,10us");
+  EXPECT_DOUBLE_EQ(link.bandwidth.value.value(), 25e9);
+  EXPECT_DOUBLE_EQ(link.latency.value.value(), 10e-6);
+  // 250 MB on two ranks: bus factor 1, 10 us + 10 ms.
+  EXPECT_NEAR(price(link, {Collective::all_reduce, DType::fp32, Bytes(250e6), 2}).time.value(), 10.010e-3, 1e-9);
+}
+
+TEST(LinkText, bits_and_bytes_give_the_same_link) {
+  EXPECT_DOUBLE_EQ(link_from_figures("--link", "200Gb/s,10us").bandwidth.value.value(),
+                   link_from_figures("--link", "25GB/s,10us").bandwidth.value.value());
+}
+
+TEST(LinkText, channels_are_those_seen_on_links_of_that_speed) {
+  EXPECT_EQ(link_from_figures("--link", "27GB/s,10us").channels, 4);
+  EXPECT_EQ(link_from_figures("--link", "297GB/s,10us").channels, 24);
+}
+
+TEST(LinkText, a_missing_or_wrong_figure_is_named) {
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s")); }, {"--link", "two figures", "25GB/s,10us"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s,")); }, {"--link"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "10us,25GB/s")); }, {"'10us'", "unknown unit"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s,10us,3")); }, {"'10us,3'"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "-25GB/s,10us")); }, {"--link"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "nanGB/s,10us")); }, {"--link"});
+}
+
+TEST(LinkText, figures_begin_with_a_number) {
+  EXPECT_TRUE(looks_like_figures("25GB/s"));
+  EXPECT_TRUE(looks_like_figures(".5GB/s,1us"));
+  EXPECT_TRUE(looks_like_figures("-3GB/s,1us"));
+  EXPECT_FALSE(looks_like_figures("nvlink4"));
+  EXPECT_FALSE(looks_like_figures(""));
+}
+
+}  // namespace
+}  // namespace ddpx
