@@ -81,6 +81,7 @@ bool set_link_constant(Machine& machine, const Prior& prior) {
 }
 
 void apply_priors(const Measurements& measurements, Machine& machine) {
+  std::map<std::string, std::string> borrowed;  // constants by source
   for (const Prior& prior : measurements.priors) {
     const auto setter = setters().find(prior.constant);
     if (setter != setters().end()) {
@@ -92,8 +93,11 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
                        "prior '" + prior.constant + "' is no constant of a machine; accepted: " +
                            accepted + "links.NAME.beside_compute");
     }
-    machine.notes.push_back("borrowed: " + prior.constant + " from " + prior.source);
+    std::string& constants = borrowed[prior.source];
+    constants += (constants.empty() ? "" : ", ") + prior.constant;
   }
+  for (const auto& [source, constants] : borrowed)
+    machine.notes.push_back("borrowed " + constants + ": " + source);
 }
 
 void fit_memory(const Measurements& measurements, Machine& machine) {

@@ -26,27 +26,25 @@ constexpr std::size_t kColumns = 80;
   return result + "\n";
 }
 
-// Text broken at spaces, every line after the first indented.
-std::string wrapped(const std::string& text, std::size_t indent) {
+// Text broken at spaces, lines after the first indented by `indent`, the first by `first`.
+std::string wrapped(const std::string& text, std::size_t first, std::size_t indent) {
   std::string result;
-  std::string current;
+  std::string current(first, ' ');
+  bool fresh = true;
   std::size_t begin = 0;
   while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    if (!current.empty() && current.size() + 1 + word.size() > kColumns) {
+    if (!fresh && current.size() + 1 + word.size() > kColumns) {
       result += line("%s", current.c_str());
       current.assign(indent, ' ');
-      current += word;
-    } else {
-      current +=
-          (current.empty() || current.find_first_not_of(' ') == std::string::npos ? "" : " ") +
-          word;
+      fresh = true;
     }
+    current += (fresh ? "" : " ") + word;
+    fresh = false;
     begin = end + 1;
   }
-  return current.empty() ? result : result + line("%s", current.c_str());
+  return result + line("%s", current.c_str());
 }
 
 template <class Q>
@@ -61,8 +59,9 @@ double plain(const Q& quantity) {
 template <class Q>
 std::string constant(const char* what, const Estimate<Q>& estimate, double unit,
                      const char* unit_name) {
-  return line("  %-28s %9.4g %-7s +- %4.1f %%  %s", what, plain(estimate.value) / unit, unit_name,
-              100 * estimate.relative_error, estimate.origin.c_str());
+  return line("  %-28s %9.4g %-4s +- %4.1f %%  %s", what, plain(estimate.value) / unit, unit_name,
+              100 * estimate.relative_error,
+              estimate.origin.starts_with("prior") ? "borrowed" : "fitted");
 }
 
 std::string products_text(const Machine& machine) {
@@ -109,25 +108,38 @@ std::string curve_text(const Curve& curve) {
   return text;
 }
 
+std::string residual_line(const Residual& r) {
+  const double unit = r.measured < 1e-3 ? 1e-6 : 1e-3;
+  return line("  %-44s %9.4g %s  fit %9.4g %+6.1f %%", r.what.c_str(), r.measured / unit,
+              unit < 1e-4 ? "us" : "ms", r.fitted / unit, 100 * r.relative());
+}
+
+// Every value that was left out, under its reason; with every_residual all others as well.
 std::string residuals_text(const FitReport& report, const SummaryOptions& options) {
-  const auto dropped =
-      static_cast<std::size_t>(std::count_if(report.residuals.begin(), report.residuals.end(),
-                                             [](const Residual& r) { return r.dropped; }));
+  std::map<std::string, std::vector<const Residual*>> left_out;
+  std::size_t dropped = 0;
+  for (const Residual& r : report.residuals) {
+    if (!r.dropped) continue;
+    left_out[r.reason].push_back(&r);
+    ++dropped;
+  }
   std::string text =
       line("Residuals: %zu measured values, %zu left out", report.residuals.size(), dropped);
+  for (const auto& [reason, residuals] : left_out) {
+    text += wrapped("left out, " + reason + ":", 2, 4);
+    for (const Residual* r : residuals) text += residual_line(*r);
+  }
+  if (!options.every_residual) return text;
+  text += line("  kept:");
   for (const Residual& r : report.residuals) {
-    if (!r.dropped && !options.every_residual) continue;
-    text += line("  %-44s %9.4g s  fit %9.4g  %+6.1f %%", r.what.c_str(), r.measured, r.fitted,
-                 100 * r.relative());
-    if (!r.reason.empty())
-      text += wrapped("      " + std::string(r.dropped ? "left out: " : "") + r.reason, 6);
+    if (!r.dropped) text += residual_line(r);
   }
   return text;
 }
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += wrapped("  - " + note, 4);
+  for (const std::string& note : notes) text += wrapped("- " + note, 2, 4);
   return text;
 }
 

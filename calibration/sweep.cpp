@@ -8,8 +8,8 @@
 namespace ddpx {
 namespace {
 
-// The same product is timed first and last. A change beyond this share and this many standard errors means that the device did not
-// keep its speed over the calibration.
+// The same product is timed first and last. A change beyond this share and this many standard
+// errors means that the device did not keep its speed over the calibration.
 constexpr double kAgeingShare = 0.03;
 constexpr double kAgeingErrors = 4;
 // Remarks beyond this many are counted, not listed.
@@ -21,10 +21,12 @@ struct Store {
   const std::string& link;
 
   void operator()(const Product& p) const {
-    to.products.push_back({p, std::move(measured.seconds), std::nullopt, std::move(measured.dropped)});
+    to.products.push_back(
+        {p, std::move(measured.seconds), std::nullopt, std::move(measured.dropped)});
   }
   void operator()(const CollectiveCall& c) const {
-    to.collectives.push_back({link, c, std::move(measured.seconds), "ddpx", std::move(measured.dropped)});
+    to.collectives.push_back(
+        {link, c, std::move(measured.seconds), "ddpx", std::move(measured.dropped)});
   }
   void operator()(const Copy& c) const {
     to.copies.push_back({c.bytes, std::move(measured.seconds), std::move(measured.dropped)});
@@ -49,7 +51,8 @@ BesideSample beside_sample(Backend& backend, const Beside& beside, const std::st
     sample.collective_alone_seconds.push_back(t.collective_alone);
     sample.collective_beside_seconds.push_back(t.collective_beside);
     // A visit runs one at least three times, the other as often as fits beside it.
-    spent += 3.0 * Seconds(t.product_alone + t.collective_alone + t.product_beside + t.collective_beside);
+    spent += 3.0 *
+             Seconds(t.product_alone + t.collective_alone + t.product_beside + t.collective_beside);
   }
   return sample;
 }
@@ -77,7 +80,8 @@ class Sweep {
     }
     look_again();
     if (remarks_ > kMostRemarks)
-      measurements_.notes.push_back(std::to_string(remarks_ - kMostRemarks) + " more operations were disturbed");
+      measurements_.notes.push_back(std::to_string(remarks_ - kMostRemarks) +
+                                    " more operations were disturbed");
     hooks_.before({done, plan_.tasks.size(), Seconds{}, ""}, measurements_);
   }
 
@@ -89,7 +93,8 @@ class Sweep {
       return;
     }
     const auto& operation = std::get<Operation>(task.work);
-    Measured measured = measure([&](int n) { return backend_.sample(operation, n); }, task.stopping);
+    Measured measured =
+        measure([&](int n) { return backend_.sample(operation, n); }, task.stopping);
     spent_ += measured.spent;
     if (measured.remark) remark(describe(operation) + ": " + *measured.remark);
     if (!first_product_ && std::holds_alternative<Product>(operation)) {
@@ -113,9 +118,10 @@ class Sweep {
     const double error = std::hypot(first_error_, again.relative_error);
     if (std::abs(change) <= kAgeingShare || std::abs(change) <= kAgeingErrors * error) return;
     char text[160];
-    std::snprintf(text, sizeof text,
-                  "the device did not keep its speed: %s took %+.0f %% at the end of the calibration",
-                  describe(operation).c_str(), 100 * change);
+    std::snprintf(
+        text, sizeof text,
+        "the device did not keep its speed: %s took %+.0f %% at the end of the calibration",
+        describe(operation).c_str(), 100 * change);
     measurements_.notes.emplace_back(text);
   }
 

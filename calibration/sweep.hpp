@@ -1,4 +1,5 @@
-// Carries out a plan on a backend and keeps what comes out as raw measurements. Runs alike on every rank.
+// Carries out a plan on a backend and keeps what comes out as raw measurements. Runs alike on every
+// rank.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,8 @@ struct SweepHooks {
 // Empty measurements that say what the backend is.
 [[nodiscard]] Measurements opened(const Hardware& hardware, const std::string& name);
 
-// Adds everything the plan names. Operations that turn out to take much longer than planned end it early once the plan's budget is
-// used up, and a note says how many were left.
+// Adds everything the plan names. Operations that turn out to take much longer than planned end it
+// early once the plan's budget is used up, and a note says how many were left.
 void sweep(Backend& backend, const Plan& plan, Measurements& measurements,
            const SweepHooks& hooks = {});
 

@@ -70,13 +70,9 @@ JsonObject sweep_members(const CrossoverRow& row) {
   return members;
 }
 
-std::string_view axis_key(SweepAxis axis) {
-  return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank";
-}
-
 JsonObject sweep_json(const CrossoverRow& row) {
   JsonObject members = sweep_members(row);
-  members.emplace_back("axis", axis_key(row.axis));
+  members.emplace_back("axis", name(row.axis));
   members.emplace_back("low", row.sweep_low);
   members.emplace_back("high", row.sweep_high);
   members.emplace_back("lowest_speedup", interval_json(row.lowest_speedup));
@@ -88,7 +84,7 @@ JsonObject sweep_json(const CrossoverRow& row) {
 
 JsonObject crossover_json(const CrossoverRow& row, const Crossing& crossing) {
   JsonObject members = sweep_members(row);
-  append_crossing(members, crossing, axis_key(row.axis));
+  append_crossing(members, crossing, name(row.axis));
   members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
   return members;
 }

@@ -115,8 +115,7 @@ BytesPerSecond Curve::peak_bus_bandwidth() const {
 }
 
 Seconds Curve::smallest_time() const {
-  if (!log_seconds_.empty()) return Seconds(std::exp(log_seconds_.front()));
-  return from_lines(Bytes{});
+  return points_.empty() ? from_lines(Bytes{}) : at(points_.front().bytes);
 }
 
 }  // namespace ddpx

@@ -54,7 +54,7 @@ class Curve {
   [[nodiscard]] std::span<const CurvePoint> points() const { return points_; }
   // Largest bytes/time x bus factor over the points, or of the lines where there are no points.
   [[nodiscard]] BytesPerSecond peak_bus_bandwidth() const;
-  // Time of the smallest message.
+  // Time of the smallest message measured, by the lines where that point is a misfit.
   [[nodiscard]] Seconds smallest_time() const;
 
  private:

@@ -10,14 +10,16 @@
 namespace ddpx {
 namespace {
 
-constexpr std::size_t kMostBuckets = 12;
+constexpr std::size_t kMostLines = 12;
 constexpr double kShown = 5e-4;  // half-widths below 0.05 % of the step are left out
 
 std::string spaced(std::string_view term) {
   std::string text(term);
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::replace(text.begin(), text.end(), '_', '-');
   return text;
 }
+
+std::string time_or_none(Seconds time) { return time.value() == 0 ? "-" : time_text(time); }
 
 std::string terms_text(const ForecastRow& row) {
   const Step& step = row.forecast.step;
@@ -27,27 +29,51 @@ std::string terms_text(const ForecastRow& row) {
     const auto term = static_cast<Term>(i);
     const Seconds one = row.forecast.one_gpu_step.term(term);
     if (step.term(term).value() == 0 && one.value() == 0) continue;
-    table.add({spaced(name(term)), time_text(step.term(term)), percent_text(step.term(term) / total), time_text(one)});
+    table.add({spaced(name(term)), time_or_none(step.term(term)), percent_text(step.term(term) / total), time_or_none(one)});
   }
   table.add({"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
   return table.text();
 }
 
+bool alike(const CollectiveRow& a, const CollectiveRow& b) {
+  return a.kind == b.kind && a.tensors == b.tensors && a.gradient == b.gradient && a.message == b.message;
+}
+
+// Buckets of one size in a row share a line.
+struct Run {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+std::vector<Run> runs_of(const std::vector<CollectiveRow>& rows) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!runs.empty() && alike(rows[runs.back().first], rows[i])) {
+      runs.back().last = i;
+    } else {
+      runs.push_back({i, i});
+    }
+  }
+  return runs;
+}
+
 std::string collectives_text(const Explanation& explanation) {
-  if (explanation.collectives.empty()) return "Nothing is exchanged.\n";
+  const std::vector<CollectiveRow>& rows = explanation.collectives;
+  if (rows.empty()) return "Nothing is exchanged.\n";
   TextTable table({{"collective", true}, {"tensors"}, {"gradients"}, {"message"}, {"alone"}, {"bus bandwidth"}});
-  const auto add = [&](const CollectiveRow& c, const std::string& label) {
+  const auto add = [&](const Run& run) {
+    const CollectiveRow& c = rows[run.first];
+    std::string label = spaced(name(c.kind)) + " " + std::to_string(run.first + 1);
+    if (run.last > run.first) label += "-" + std::to_string(run.last + 1) + ", each";
     table.add({label, std::to_string(c.tensors), size_text(c.gradient), size_text(c.message), time_text(c.time),
                rate_text(c.bus_bandwidth)});
   };
-  const std::size_t count = explanation.collectives.size();
-  const std::size_t head = count > kMostBuckets ? kMostBuckets - 1 : count;
-  for (std::size_t i = 0; i < head; ++i) {
-    add(explanation.collectives[i], spaced(name(explanation.collectives[i].kind)) + " " + std::to_string(i + 1));
-  }
-  if (head < count) {
-    table.add({"(" + std::to_string(count - head - 1) + " more)", "", "", "", "", ""});
-    add(explanation.collectives.back(), spaced(name(explanation.collectives.back().kind)) + " " + std::to_string(count));
+  const std::vector<Run> runs = runs_of(rows);
+  const std::size_t head = runs.size() > kMostLines ? kMostLines - 1 : runs.size();
+  for (std::size_t i = 0; i < head; ++i) add(runs[i]);
+  if (head < runs.size()) {
+    table.add({"(" + std::to_string(runs.back().first - runs[head].first) + " more)", "", "", "", "", ""});
+    add(runs.back());
   }
   return table.text() + wrapped("Bus bandwidth of a large message: " + rate_text(explanation.peak_bus_bandwidth) +
                                 ". A ring sends " + size_text(explanation.sent_per_rank) + " from each rank per step.");

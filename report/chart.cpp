@@ -16,7 +16,8 @@ namespace {
 // Drawn at this width, text is 12 px; a phone of 360 px shows it at 10 px.
 constexpr double kWidth = 420;
 constexpr double kTop = 34;
-constexpr double kLeft = 58;
+constexpr double kAxisLabel = 26;  // room for the y axis's label, left of its ticks
+constexpr double kTickCharacter = 7;
 constexpr double kRight = 14;
 constexpr double kPlotHeight = 230;
 constexpr double kTickRoom = 40;  // tick labels and the axis label below the plot
@@ -24,11 +25,12 @@ constexpr double kTickRoom = 40;  // tick labels and the axis label below the pl
 struct Frame {
   AxisScale x;
   AxisScale y;
+  double left;  // of the plot: the longest tick label decides
 
   [[nodiscard]] bool drawable(const ChartPoint& p) const {
     return x.drawable(p.x) && y.drawable(p.y);
   }
-  [[nodiscard]] double px(double value) const { return x.at(value, kLeft, kWidth - kRight); }
+  [[nodiscard]] double px(double value) const { return x.at(value, left, kWidth - kRight); }
   [[nodiscard]] double py(double value) const { return y.at(value, kTop + kPlotHeight, kTop); }
   // The lower edge of an interval may be 0, which a logarithmic axis shows at its end.
   [[nodiscard]] double py_edge(double edge, double otherwise) const {
@@ -64,7 +66,10 @@ Frame frame_of(const Chart& chart) {
     x.insert(x.end(), y.begin(), y.end());
     y = x;
   }
-  return {AxisScale(chart.x, x), AxisScale(chart.y, y)};
+  AxisScale scale(chart.y, y);
+  std::size_t longest = 0;
+  for (const Tick& tick : scale.ticks()) longest = std::max(longest, tick.text.size());
+  return {AxisScale(chart.x, x), scale, kAxisLabel + kTickCharacter * static_cast<double>(longest)};
 }
 
 void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
@@ -72,10 +77,10 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
   const auto to = std::back_inserter(out);
   for (const Tick& tick : frame.y.ticks()) {
     const double y = frame.py(tick.value);
-    fmt::format_to(to, "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y,
+    fmt::format_to(to, "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.left, y,
                    kWidth - kRight);
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                   kLeft - 6, y + 4, xml(tick.text));
+                   frame.left - 6, y + 4, xml(tick.text));
   }
   for (const Tick& tick : frame.x.ticks()) {
     const double x = frame.px(tick.value);
@@ -83,10 +88,10 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x,
                    bottom + 16, xml(tick.text));
   }
-  fmt::format_to(to, "<path class=\"axis\" d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\"/>\n", kLeft, kTop,
+  fmt::format_to(to, "<path class=\"axis\" d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\"/>\n", frame.left, kTop,
                  bottom, kWidth - kRight);
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                 (kLeft + kWidth - kRight) / 2, bottom + 34, xml(chart.x.label));
+                 (frame.left + kWidth - kRight) / 2, bottom + 34, xml(chart.x.label));
   fmt::format_to(to,
                  "<text transform=\"translate(13 {:.1f}) rotate(-90)\" "
                  "text-anchor=\"middle\">{}</text>\n",
@@ -119,9 +124,9 @@ void draw_line(std::string& out, const Frame& frame, const std::vector<ChartPoin
 }
 
 void draw_marks(std::string& out, const Frame& frame, const std::vector<ChartPoint>& marks,
-                std::size_t style) {
+                std::size_t style, double aside) {
   for (const ChartPoint& p : marks) {
-    const double x = frame.px(p.x);
+    const double x = frame.px(p.x) + aside;
     const double y = frame.py(p.y);
     if (p.low < p.high) {
       fmt::format_to(std::back_inserter(out), "<path class=\"whisker\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
@@ -141,7 +146,7 @@ std::vector<ChartPoint> drawable(const Frame& frame, const std::vector<ChartPoin
 void draw_reference(std::string& out, const Chart& chart, const Frame& frame) {
   const auto to = std::back_inserter(out);
   if (chart.level && frame.y.drawable(*chart.level)) {
-    fmt::format_to(to, "<path class=\"level\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft,
+    fmt::format_to(to, "<path class=\"level\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", frame.left,
                    frame.py(*chart.level), kWidth - kRight);
   }
   if (!chart.diagonal) return;
@@ -149,6 +154,13 @@ void draw_reference(std::string& out, const Chart& chart, const Frame& frame) {
   const double high = std::min(frame.x.high(), frame.y.high());
   fmt::format_to(to, "<path class=\"level\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", frame.px(low),
                  frame.py(low), frame.px(high), frame.py(high));
+}
+
+// How far series `i` stands beside its x, where series would otherwise lie over each other.
+double aside(const Chart& chart, std::size_t i) {
+  if (!chart.side_by_side) return 0;
+  constexpr double kStep = 6;
+  return kStep * (static_cast<double>(i) - 0.5 * static_cast<double>(chart.series.size() - 1));
 }
 
 struct Drawing {
@@ -172,7 +184,7 @@ Drawing draw(const Chart& chart) {
         draw_band(out, frame, line);
       } else {
         draw_line(out, frame, line, i);
-        draw_marks(out, frame, drawable(frame, chart.series[i].marks), i);
+        draw_marks(out, frame, drawable(frame, chart.series[i].marks), i, aside(chart, i));
       }
       out += "</g>\n";
     }

@@ -42,6 +42,7 @@ struct Chart {
   std::optional<double> level;      // a horizontal line, as break-even at 1
   std::string level_label;
   bool diagonal = false;  // the line y = x, for forecast against measured
+  bool side_by_side = false;  // marks of several series at one x stand beside each other
   std::string line_meaning = "forecast, 90 % interval";  // what lines and marks stand for in the legend; empty: not said
   std::string mark_meaning = "measured";
 };

@@ -144,6 +144,7 @@ Figure errors_figure(const Comparison& comparison) {
   errors.x = parameters_axis();
   errors.y = {"forecast / measured - 1", Scale::linear, AxisUnit::share, {}, {}};
   errors.level = 0.0;
+  errors.side_by_side = true;
   errors.level_label = "no error";
   errors.mark_meaning = "one row";
   add_rows(errors, comparison,

@@ -28,10 +28,11 @@ th,td{padding:.32rem .7rem;text-align:right;white-space:nowrap;border-bottom:1px
 th{color:var(--soft);font-weight:600;vertical-align:bottom}
 tbody tr:nth-child(even){background:var(--stripe)}
 .text{text-align:left}
+td.text{white-space:normal;min-width:9rem}
 figure{margin:1rem 0}
 figcaption{color:var(--soft);font-size:.92rem;max-width:52rem;margin-top:.4rem}
-.charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,23rem),1fr))}
-.charts svg{width:100%;max-width:38rem;height:auto}
+.charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,23rem),1fr))}
+.charts svg{width:100%;height:auto}
 )css";
 
 class Writer {

@@ -11,8 +11,8 @@
 namespace ddpx::report {
 namespace {
 
-// A generous mean width of a character at 12 px in the sans-serif fonts of the style sheet.
-constexpr double kCharacter = 6.6;
+// A generous mean width of a character at 12 px in the widest font of the style sheet (DejaVu Sans).
+constexpr double kCharacter = 7.2;
 constexpr double kRow = 19;
 constexpr double kSample = 30;  // line and marker before a label
 constexpr double kGap = 14;
@@ -64,6 +64,12 @@ class Rows {
 bool has(const Chart& chart, std::vector<ChartPoint> ChartSeries::*points) {
   return std::any_of(chart.series.begin(), chart.series.end(),
                      [&](const ChartSeries& series) { return !(series.*points).empty(); });
+}
+
+bool has_band(const Chart& chart) {
+  return std::any_of(chart.series.begin(), chart.series.end(), [](const ChartSeries& series) {
+    return std::any_of(series.line.begin(), series.line.end(), [](const ChartPoint& p) { return p.low < p.high; });
+  });
 }
 
 }  // namespace
@@ -120,8 +126,8 @@ Legend legend_of(const Chart& chart, double width) {
     rows.add("note", "<path class=\"level\" d=\"M0 0H22\"/>", chart.level_label);
   }
   if (lines && !chart.line_meaning.empty()) {
-    rows.add("note", "<rect class=\"band\" y=\"-5\" width=\"22\" height=\"10\"/><path class=\"line\" d=\"M0 0H22\"/>",
-             chart.line_meaning);
+    const std::string band = has_band(chart) ? "<rect class=\"band\" y=\"-5\" width=\"22\" height=\"10\"/>" : "";
+    rows.add("note", band + "<path class=\"line\" d=\"M0 0H22\"/>", chart.line_meaning);
   }
   if (marks && !chart.mark_meaning.empty()) rows.add("note", marker(0, 11, 0), chart.mark_meaning);
   return rows.legend();

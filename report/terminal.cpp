@@ -87,9 +87,8 @@ std::string validation_text(const ValidationFacts& facts) {
   for (const ComparedRow* row : worst_first(facts.comparison.rows)) {
     if (shown++ == kWorstRows) break;
     text += fmt::format("{:>8}  ", signed_percent(row->error));
-    text += wrapped(terminal_text(fmt::format("{}: {} for {}", row_name(*row),
-                                              seconds_text(row->forecast.step_time_s.value),
-                                              seconds_text(row->measured.value))),
+    text += wrapped(terminal_text(fmt::format("{} for {}: {}", seconds_text(row->forecast.step_time_s.value),
+                                              seconds_text(row->measured.value), row_name(*row))),
                     10, 10);
   }
   return text;

@@ -47,8 +47,7 @@ Bullets grounds(const ValidationFacts& facts) {
     bullets.items.push_back(runs_sentence(runs));
     for (const std::string& note : runs.notes) bullets.items.push_back("Runs " + runs.name + ": " + note);
   }
-  for (const std::string& note : machine.notes) bullets.items.push_back("Machine " + machine.name + ": " + note);
-  for (const std::string& note : facts.notes) bullets.items.push_back(note);
+  for (const std::string& note : facts.notes) bullets.items.push_back(note + ".");
   return bullets;
 }
 
@@ -118,6 +117,10 @@ Document validation_document(const ValidationFacts& facts) {
   add(strategy_table(comparison));
   add(Heading{"Every row"});
   add(rows_table(comparison));
+  if (!facts.machine.notes.empty()) {
+    add(Heading{"What the machine rests on"});
+    add(Bullets{facts.machine.notes});
+  }
   add(Heading{"How to read this"});
   add(definitions());
   if (!facts.program.empty()) add(Paragraph{"Written by " + facts.program + "."});

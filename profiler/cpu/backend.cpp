@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <exception>
-#include <thread>
 
 #include "model/error.hpp"
 #include "profiler/cpu/libraries.hpp"
@@ -21,19 +18,24 @@ constexpr int kMostRuns = 2000;
 // Window in which a product and a collective run side by side.
 constexpr double kShortestWindow = 10e-3;
 constexpr double kProductsPerWindow = 4;
+// Collectives in a window at most: beside products each of them may take many times as long as alone.
+constexpr int kMostBeside = 16;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+double seconds_of(CollectiveQueue::Clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
+
+double now() { return seconds_of(CollectiveQueue::Clock::now()); }
 
 }  // namespace
 
 CpuBackend::CpuBackend(Pulse& pulse)
-    : pulse_(pulse),
-      communicator_(Communicator::world()),
-      background_(communicator_.duplicate()) {
+    : pulse_(pulse), communicator_(Communicator::world()), queue_([this]() -> const Communicator& {
+        // Before the queue's thread starts, which inherits the core.
+        take_core(communicator_.place_on_host().rank);
+        return communicator_;
+      }()) {
   const Communicator::Place place = communicator_.place_on_host();
-  take_core(place.rank);
   hardware_.device = describe_core();
   hardware_.ranks = communicator_.size();
   hardware_.link = link_between(communicator_.size(), place.ranks);
@@ -62,7 +64,7 @@ double CpuBackend::timed(Ready& ready, int runs) {
 CpuBackend::Ready CpuBackend::prepared(const Operation& operation) {
   Ready ready;
   ready.what = describe(operation);
-  ready.workload = std::make_unique<Workload>(operation, communicator_);
+  ready.workload = std::make_unique<Workload>(operation, queue_, communicator_.size());
   static_cast<void>(timed(ready, 1));  // cold caches, first touch of buffers
   ready.seconds = timed(ready, 1);
   communicator_.maximum(std::span(&ready.seconds, 1));
@@ -86,39 +88,29 @@ std::vector<double> CpuBackend::sample(const Operation& operation, int n) {
   return seconds;
 }
 
-BesideTimes CpuBackend::visit(Ready& product, Ready& collective, Workload& background) {
+BesideTimes CpuBackend::visit(Ready& product, Ready& collective) {
   BesideTimes times;
   times.product_alone = timed(product, std::max(product.runs, 3));
   times.collective_alone = timed(collective, std::max(collective.runs, 3));
   const double window = std::max(kShortestWindow, kProductsPerWindow * product.seconds);
-  const int runs = std::max(1, static_cast<int>(std::ceil(window / collective.seconds)));
-  std::atomic<bool> done{false};
-  double collective_seconds = 0;
-  std::exception_ptr failure;
+  const int runs = static_cast<int>(
+      std::clamp(std::ceil(window / collective.seconds), 1.0, double{kMostBeside}));
   meet();
   const double start = now();
-  std::thread other([&] {
-    try {
-      for (int i = 0; i < runs; ++i) background.run();
-      collective_seconds = now() - start;
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    done.store(true);
-  });
+  const CollectiveQueue::Ticket last_collective = collective.workload->start(runs);
   double last = start;
   int products = 0;
-  do {
+  while (products == 0 || !queue_.done(last_collective)) {
     product.workload->run();
-    const double end = now();
-    if (done.load() && products > 0) break;
-    last = end;
+    last = now();
     ++products;
-  } while (!done.load());
-  other.join();
-  if (failure) std::rethrow_exception(failure);
-  times.product_beside = (last - start) / products;
-  times.collective_beside = collective_seconds / runs;
+  }
+  const double end = seconds_of(queue_.end_of(last_collective));
+  // The product in which the collectives ended ran partly alone.
+  const double alone = std::max(0.0, last - end);
+  const double done = products - std::min(0.9, alone / times.product_alone);
+  times.product_beside = (last - start - alone) / done;
+  times.collective_beside = (end - start) / runs;
   return times;
 }
 
@@ -127,10 +119,9 @@ std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
   current_ = {};
   Ready first = prepared(product);
   Ready second = prepared(call);
-  Workload background(call, background_);
   std::vector<BesideTimes> visits;
   for (int i = 0; i < n; ++i) {
-    BesideTimes times = visit(first, second, background);
+    BesideTimes times = visit(first, second);
     std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
                                   times.collective_beside};
     communicator_.maximum(slowest);

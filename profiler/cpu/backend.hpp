@@ -33,12 +33,12 @@ class CpuBackend : public Backend {
 
   Ready prepared(const Operation& operation);
   [[nodiscard]] double timed(Ready& ready, int runs);
-  [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, Workload& background);
+  [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective);
   void meet();  // barrier
 
   Pulse& pulse_;
   Communicator communicator_;
-  Communicator background_;  // collectives that run beside products
+  CollectiveQueue queue_;
   Hardware hardware_;
   Ready current_;
 };

@@ -1,37 +1,15 @@
 #include "profiler/cpu/workload.hpp"
 
-#include <cblas.h>
-
 #include <cmath>
 #include <cstring>
 
 #include "model/error.hpp"
+#include "profiler/cpu/kernels.hpp"
 
 namespace ddpx::cpu {
 namespace {
 
 std::size_t elements(double value) { return static_cast<std::size_t>(value); }
-
-// Row-major, as PyTorch lays a linear layer out: inputs rows x in, weights out x in, outputs rows x out.
-void multiply(const Product& product, float* left, float* right, float* result) {
-  const auto rows = static_cast<int>(product.rows);
-  const auto in = static_cast<int>(product.in);
-  const auto out = static_cast<int>(product.out);
-  switch (product.pass) {
-    case Pass::forward:  // outputs = inputs weights^T
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1, left, in, right, in, 0,
-                  result, out);
-      return;
-    case Pass::data_gradient:  // input gradients = output gradients weights
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, in, out, 1, left, out, right, in,
-                  0, result, in);
-      return;
-    case Pass::weight_gradient:  // weight gradients = output gradients^T inputs
-      cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, rows, 1, left, out, right, in,
-                  0, result, in);
-      return;
-  }
-}
 
 struct Sizes {
   std::size_t left, right, result;
@@ -52,28 +30,6 @@ Sizes sizes_of(const Product& p) {
   return {outputs, inputs, weights};
 }
 
-template <class T>
-std::function<void(std::size_t)> collective(const Communicator& communicator, Collective kind,
-                                            std::span<T> whole) {
-  const std::size_t shard = whole.size() / static_cast<std::size_t>(communicator.size());
-  const std::span<T> own = whole.subspan(shard * static_cast<std::size_t>(communicator.rank()), shard);
-  switch (kind) {
-    case Collective::all_reduce:
-      return [&communicator, whole](std::size_t) { communicator.all_reduce(whole); };
-    case Collective::all_gather:
-      return [&communicator, whole, own](std::size_t) {
-        communicator.all_gather(std::span<const T>(own), whole);
-      };
-    case Collective::reduce_scatter:
-      break;
-  }
-  // The result goes behind the last shard: it may not lie inside what is summed.
-  const std::span<T> result(whole.data() + whole.size(), shard);
-  return [&communicator, whole, result](std::size_t) {
-    communicator.reduce_scatter(std::span<const T>(whole), result);
-  };
-}
-
 }  // namespace
 
 bool Workload::supports(const Operation& operation, int ranks) {
@@ -81,7 +37,7 @@ bool Workload::supports(const Operation& operation, int ranks) {
   if (const auto* call = std::get_if<CollectiveCall>(&operation)) {
     const double shard = call->bytes.value() / element_bytes(call->dtype) / ranks;
     return ranks > 1 && call->ranks == ranks &&
-           (call->dtype == DType::fp32 || call->dtype == DType::fp16) && shard >= 1 &&
+           call->dtype != DType::tf32 && shard >= 1 &&
            shard == std::floor(shard);
   }
   if (const auto* step = std::get_if<OptimizerStep>(&operation))
@@ -89,18 +45,17 @@ bool Workload::supports(const Operation& operation, int ranks) {
   return true;
 }
 
-Workload::Workload(const Operation& operation, const Communicator& communicator) {
-  if (!supports(operation, communicator.size()))
+Workload::Workload(const Operation& operation, CollectiveQueue& queue, int ranks)
+    : queue_(queue), ranks_(ranks) {
+  if (!supports(operation, ranks))
     throw DeviceError("CPU backend: does not support " + describe(operation));
-  std::visit(
-      [&](const auto& o) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(o)>, CollectiveCall>) {
-          prepare(o, communicator);
-        } else {
-          prepare(o);
-        }
-      },
-      operation);
+  std::visit([this](const auto& o) { prepare(o); }, operation);
+}
+
+CollectiveQueue::Ticket Workload::start(int times) {
+  CollectiveQueue::Ticket last = 0;
+  for (int i = 0; i < times; ++i) last = queue_.start(buffers_.value());
+  return last;
 }
 
 void Workload::prepare(const Product& product) {
@@ -118,18 +73,15 @@ void Workload::prepare(const Product& product) {
   };
 }
 
-void Workload::prepare(const CollectiveCall& call, const Communicator& communicator) {
-  needs_peers_ = true;
-  const std::size_t whole = elements(call.bytes.value() / element_bytes(call.dtype));
-  const std::size_t shard = whole / static_cast<std::size_t>(communicator.size());
-  operands_.prepare(1, whole + shard);
-  if (call.dtype == DType::fp32) {
-    run_ = collective(communicator, call.kind, operands_.layer(0).first(whole));
-    return;
-  }
-  halves_.resize(whole + shard);
-  to_half(operands_.layer(0), halves_);
-  run_ = collective(communicator, call.kind, std::span(halves_).first(whole));
+void Workload::prepare(const CollectiveCall& call) {
+  const auto whole = elements(call.bytes.value());
+  const std::size_t shard = whole / static_cast<std::size_t>(ranks_);
+  operands_.prepare(1, (whole + shard) / sizeof(float) + 1);
+  // For 16-bit formats the same bytes are random numbers of other sizes, some infinite: sums cost the same.
+  const auto memory = std::as_writable_bytes(operands_.layer(0));
+  buffers_ = {call.kind, call.dtype, memory.first(whole), {}};
+  if (call.kind != Collective::all_reduce) buffers_->shard = memory.subspan(whole, shard);
+  run_ = [this](std::size_t) { queue_.wait(start(1)); };
 }
 
 void Workload::prepare(const Copy& copy) {
@@ -147,7 +99,7 @@ void Workload::prepare(const OptimizerStep& step) {
   operands_.prepare(Operands::layers_for(2 * floats), 2 * floats);
   run_ = [this, floats](std::size_t i) {
     float* layer = operands_.layer(i).data();
-    cblas_saxpy(static_cast<int>(floats), -0.01F, layer + floats, 1, layer, 1);
+    sgd({layer, floats}, {layer + floats, floats}, 0.01F);
   };
 }
 
@@ -155,8 +107,7 @@ void Workload::prepare(const Launch& /*launch*/) {
   operands_.prepare(1, 64);
   run_ = [this](std::size_t) {
     float* values = operands_.layer(0).data();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 1, 1, 1, 1, values, 1, values + 16, 1, 0,
-                values + 32, 1);
+    multiply({Pass::forward, DType::fp32, 1, 1, 1}, values, values + 16, values + 32);
   };
 }
 

@@ -31,7 +31,7 @@ TEST(ParseJson, syntax_errors_name_line_and_column) {
   };
   for (const Case& c : std::initializer_list<Case>{
            {"{\"a\": 1,\n  \"b\": x}", {"given.json: line 2, column 8: ", "invalid literal"}},
-           {"{\"a\": 1", {"line 1, column 8", "unexpected end of input"}},
+           {"{\"a\": 1", {"line 1, column 7", "unexpected end of input"}},
            {"{\"a\": 1}}", {"line 1, column 9"}},
            {"{\"a\": 1} {", {"line 1, column 10"}},
            {"{\"a\": 1,}", {"line 1, column 9"}},

@@ -1,0 +1,42 @@
+#include "profiler/engine/data.hpp"
+
+#include <cmath>
+
+namespace ddpx::engine {
+
+float noise(std::uint64_t seed, std::uint64_t place) {
+  std::uint64_t z = seed * 0xd1342543de82ef95ULL + (place + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+  z ^= z >> 31U;
+  return static_cast<float>(z >> 40U) * 0x1p-23F - 1.0F;  // 24 bits: exact
+}
+
+std::vector<float> initial_parameters(const Layout& layout, std::uint64_t seed) {
+  std::vector<float> values;
+  values.reserve(layout.parameters());
+  for (const LinearLayer& layer : layout.layers()) {
+    const float bound = 1.0F / std::sqrt(static_cast<float>(layer.in));
+    for (std::size_t i = 0; i < layer.weight.elements + layer.bias.elements; ++i)
+      values.push_back(bound * noise(seed, values.size()));
+  }
+  return values;
+}
+
+Samples samples(const Layout& layout, std::uint64_t seed, std::size_t first, std::size_t count) {
+  const std::size_t in = layout.inputs();
+  Samples made;
+  made.inputs.reserve(count * in);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t row = made.inputs.size();
+    for (std::size_t j = 0; j < in; ++j) made.inputs.push_back(noise(seed, (first + i) * in + j));
+    std::size_t label = 0;
+    for (std::size_t j = 1; j < layout.classes(); ++j) {
+      if (made.inputs[row + j % in] > made.inputs[row + label % in]) label = j;
+    }
+    made.labels.push_back(static_cast<float>(label));
+  }
+  return made;
+}
+
+}  // namespace ddpx::engine

@@ -1,0 +1,85 @@
+#include "profiler/engine/run.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "model/error.hpp"
+#include "profiler/engine/data.hpp"
+#include "profiler/engine/step.hpp"
+
+namespace ddpx::engine {
+namespace {
+
+void check(const RunOptions& options) {
+  if (options.steps < 1)
+    throw InputError("steps", std::to_string(options.steps) + " given; at least 1 is needed");
+  if (options.warmup < 0)
+    throw InputError("warmup", std::to_string(options.warmup) + " given; at least 0 is needed");
+}
+
+// One micro-batch of this rank's own, used by every micro-batch of every step: loading data is not part of what is timed.
+class Batch {
+ public:
+  Batch(Device& device, const Trainer& trainer, std::uint64_t seed)
+      : inputs_(device.allocate(trainer.rows() * trainer.layout().inputs(), DType::fp32)),
+        labels_(device.allocate(trainer.rows(), DType::fp32)) {
+    const auto first = static_cast<std::size_t>(device.rank()) * trainer.rows();
+    const Samples made = samples(trainer.layout(), seed, first, trainer.rows());
+    device.upload(made.inputs, inputs_.all());
+    device.upload(made.labels, labels_.all());
+  }
+  [[nodiscard]] MicroBatch slices() const { return {inputs_.all(), labels_.all()}; }
+
+ private:
+  Buffer inputs_;
+  Buffer labels_;
+};
+
+}  // namespace
+
+EngineRun run_engine(Device& device, const Network& network, const Job& job,
+                     const RunOptions& options, Pulse& pulse) {
+  check(options);
+  Trainer trainer(device, network, job, options.learning_rate);
+  trainer.set_parameters(initial_parameters(trainer.layout(), options.seed));
+  const Batch batch(device, trainer, options.seed + 1);
+  const std::vector<MicroBatch> micro_batches(
+      static_cast<std::size_t>(job.strategy.micro_batches), batch.slices());
+
+  EngineRun run;
+  for (int i = 0; i < options.warmup; ++i) {
+    trainer.step(micro_batches);
+    device.synchronize();
+    if (i == 0) run.first_loss = trainer.loss();
+    pulse.tick();
+  }
+  // The end of one step is the beginning of the next: the host may run ahead, as it does in training.
+  std::vector<Event> marks;
+  for (int i = 0; i <= options.steps; ++i) marks.push_back(device.create_event());
+  device.barrier();
+  device.record(Stream::compute, marks.front());
+  for (int i = 1; i <= options.steps; ++i) {
+    trainer.step(micro_batches);
+    device.record(Stream::compute, marks[static_cast<std::size_t>(i)]);
+    pulse.tick();
+  }
+  device.synchronize();
+  for (std::size_t i = 1; i < marks.size(); ++i)
+    run.step_times_s.push_back(device.elapsed(marks[i - 1], marks[i]).value());
+  device.maximum(run.step_times_s);
+  run.last_loss = trainer.loss();
+  if (!std::isfinite(run.last_loss))
+    throw DeviceError("native engine: training " + network.name + ": the loss became " +
+                      std::to_string(run.last_loss) + "; these times are not those of training");
+  if (options.traced) {
+    Trace trace(device);
+    device.barrier();
+    trainer.step(micro_batches, &trace);
+    device.synchronize();
+    run.timeline = trace.timeline();
+    run.communication_share = communication_share(run.timeline);
+  }
+  return run;
+}
+
+}  // namespace ddpx::engine

@@ -1,0 +1,36 @@
+// Timed training of one process set: what a row of a runs file is made of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/strategy.hpp"
+#include "model/timeline.hpp"
+#include "profiler/engine/device.hpp"
+#include "profiler/pulse.hpp"
+
+namespace ddpx::engine {
+
+struct RunOptions {
+  int steps = 20;
+  int warmup = 5;  // caches, buffers and connections are touched for the first time
+  std::uint64_t seed = 1;
+  float learning_rate = 0.01F;
+  bool traced = false;  // one more step after the timed ones
+};
+
+struct EngineRun {
+  std::vector<double> step_times_s;  // the slowest rank's, the same on all ranks
+  std::optional<double> first_loss;  // of this rank, before any update; with warm-up only
+  double last_loss = 0;
+  Timeline timeline;  // of this rank, when traced
+  double communication_share = 0;
+};
+
+// Trains network by `job` on every rank of the device, which must be job.gpus. Throws InputError for options or a job that make no sense.
+// Collective.
+[[nodiscard]] EngineRun run_engine(Device& device, const Network& network, const Job& job,
+                                   const RunOptions& options, Pulse& pulse);
+
+}  // namespace ddpx::engine

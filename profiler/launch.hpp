@@ -1,0 +1,59 @@
+// Ranks started by the program itself on this host: it runs itself again under mpirun, once per rank, and watches. A rank that dies,
+// stops or hangs ends the job; whatever happens, no process and no file of the job is left when the Job is gone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiler/watch.hpp"
+
+namespace ddpx {
+
+// How the ranks of one host reach each other.
+enum class Transport { shared_memory, socket };
+
+struct JobOptions {
+  int ranks = 2;
+  Transport transport = Transport::shared_memory;
+  // The program and its arguments, as every rank is to run it. By default this program as it was started.
+  std::vector<std::string> command;
+  WatchLimits limits;
+};
+
+// SIGINT, SIGTERM or SIGHUP came. Exit code 130.
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Job {
+ public:
+  // Throws DeviceError when there is no mpirun, or no room for the job's directory.
+  explicit Job(JobOptions options);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job();
+
+  // Starts the ranks and waits for them; `every` is called several times a second. Throws DeviceError naming the rank and the
+  // operation, or Interrupted. The ranks are gone when it returns, either way.
+  void run(const std::function<void(const JobProgress&)>& every);
+
+  // What the first rank published last; also after a failure.
+  [[nodiscard]] std::optional<std::string> results() const;
+
+ private:
+  struct Processes;
+  JobOptions options_;
+  std::string mpirun_;
+  std::string directory_;
+};
+
+// This program and its arguments, from /proc.
+[[nodiscard]] std::vector<std::string> own_command();
+
+}  // namespace ddpx

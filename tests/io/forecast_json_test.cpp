@@ -1,0 +1,182 @@
+#include "io/forecast_json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "tests/io/forecasts.hpp"
+
+namespace ddpx::io {
+namespace {
+
+ForecastRow row() {
+  ForecastRow r;
+  r.network = "mlp:width=4096,depth=8";
+  r.parameters = 134e6;
+  r.width = 4096;
+  r.job.gpus = 4;
+  r.nodes = 2;
+  r.link = "nvlink4";
+  r.machine = "t4x2";
+  r.forecast = test::round_forecast();
+  r.extrapolated = {"4 ranks"};
+  r.rests_on = {"host.per_bucket: prior"};
+  r.amdahl = Amdahl{0.5, 0};
+  return r;
+}
+
+CrossoverRow crossover() {
+  CrossoverRow c;
+  c.network = "mlp:depth=8";
+  c.link = "pcie3";
+  c.strategy = "ddp";
+  c.batch_per_rank = 256;
+  c.sweep_low = 1e5;
+  c.sweep_high = 1e9;
+  c.lowest_speedup = {0.5, 0.4, 0.6};
+  c.highest_speedup = {1.5, 1.4, 1.6};
+  c.crossings = {{{4e6, 3.5e6, 4.5e6}, 2.8e6, 5.6e6, PaysSide::below},
+                 {{1e8, 9e7, 1.2e8}, 5e7, 2e8, PaysSide::above}};
+  c.break_even_batch_per_rank = 512;
+  return c;
+}
+
+ForecastDocument document() {
+  ForecastDocument d;
+  d.machine = "t4x2";
+  d.device = "Tesla T4";
+  d.rows = {row()};
+  d.crossovers = {crossover()};
+  d.warnings = {"careful"};
+  return d;
+}
+
+Document parsed(const ForecastDocument& d) {
+  return open_document(to_json(d, {{"os", "Linux"}}), "out", kForecastSchema);
+}
+
+void expect_interval(const Reader& from, double value, double low, double high) {
+  from.only({"value", "low", "high"});
+  EXPECT_EQ(from.at("value").number(), value);
+  EXPECT_EQ(from.at("low").number(), low);
+  EXPECT_EQ(from.at("high").number(), high);
+}
+
+TEST(ForecastJson, a_row_has_the_names_that_others_read) {
+  const Document d = parsed(document());
+  const Reader r = Reader(d).at("rows").elements().front();
+  EXPECT_EQ(r.at("network").text(), "mlp:width=4096,depth=8");
+  EXPECT_EQ(r.at("parameters").number(), 134e6);
+  EXPECT_EQ(r.at("width").number(), 4096);
+  EXPECT_EQ(r.at("batch_per_rank").number(), 256);
+  EXPECT_EQ(r.at("gpus").number(), 4);
+  EXPECT_EQ(r.at("nodes").number(), 2);
+  EXPECT_EQ(r.at("link").text(), "nvlink4");
+  EXPECT_EQ(r.at("strategy").text(), "ddp");
+  EXPECT_EQ(r.at("scaling").text(), "weak");
+  EXPECT_EQ(r.at("machine").text(), "t4x2");
+  EXPECT_EQ(r.at("engine").text(), "torch");
+  EXPECT_EQ(r.at("dtype").text(), "fp32");
+  EXPECT_EQ(r.at("optimizer").text(), "sgd");
+  expect_interval(r.at("step_time_s"), 1.023, 1.0, 1.1);
+  expect_interval(r.at("speedup"), 1.5, 1.25, 1.75);
+  expect_interval(r.at("samples_per_s"), 500, 450, 550);
+  EXPECT_EQ(r.at("verdict").text(), "pays");
+  EXPECT_DOUBLE_EQ(r.at("communication_share").number(), 0.064 / 1.023);
+  EXPECT_DOUBLE_EQ(r.at("communication_busy_share").number(), 0.5 / 1.023);
+  EXPECT_EQ(r.at("bound_by").text(), name(row().forecast.step.bound_by()));
+  EXPECT_EQ(r.at("extrapolated").texts(), std::vector<std::string>{"4 ranks"});
+  EXPECT_EQ(r.at("amdahl").at("parallel_fraction").number(), 0.5);
+  EXPECT_EQ(r.at("amdahl").at("ceiling").number(), 2);
+  EXPECT_FALSE(r.find("explanation"));
+}
+
+TEST(ForecastJson, the_terms_add_up_to_the_step) {
+  const Document d = parsed(document());
+  const Reader row = Reader(d).at("rows").elements().front();
+  const std::vector<std::string_view> names = {
+      "forward",     "backward",              "accumulation", "contention", "copies",
+      "compression", "exposed_communication", "optimizer",    "host",       "imbalance"};
+  row.at("terms_s").only(names);
+  double sum = 0;
+  for (const std::string_view term : names) sum += row.at("terms_s").at(term).number();
+  EXPECT_DOUBLE_EQ(sum, row.at("step_time_s").at("value").number());
+}
+
+TEST(ForecastJson, each_crossing_can_be_read_alone) {
+  const Document d = parsed(document());
+  const auto crossovers = Reader(d).at("crossovers").elements();
+  ASSERT_EQ(crossovers.size(), 2U);
+  expect_interval(crossovers[0].at("parameters"), 4e6, 3.5e6, 4.5e6);
+  EXPECT_EQ(crossovers[0].at("bracket").all_positive(), (std::vector<double>{2.8e6, 5.6e6}));
+  EXPECT_EQ(crossovers[0].at("pays").text(), "below");
+  EXPECT_EQ(crossovers[1].at("pays").text(), "above");
+  EXPECT_EQ(crossovers[1].at("link").text(), "pcie3");
+  EXPECT_EQ(crossovers[1].at("batch_per_rank").number(), 256);
+  EXPECT_EQ(crossovers[1].at("break_even_batch_per_rank").number(), 512);
+}
+
+TEST(ForecastJson, a_sweep_that_never_crosses_is_still_there) {
+  ForecastDocument without = document();
+  without.crossovers[0].crossings.clear();
+  without.crossovers[0].break_even_batch_per_rank.reset();
+  const Document d = parsed(without);
+  EXPECT_TRUE(Reader(d).at("crossovers").elements().empty());
+  const Reader sweep = Reader(d).at("sweeps").elements().front();
+  EXPECT_EQ(sweep.at("crossovers").number(), 0);
+  EXPECT_EQ(sweep.at("axis").text(), "parameters");
+  expect_interval(sweep.at("lowest_speedup"), 0.5, 0.4, 0.6);
+}
+
+TEST(ForecastJson, a_sweep_over_batches_names_its_crossing_so) {
+  ForecastDocument batches = document();
+  batches.crossovers[0].axis = SweepAxis::batch_per_rank;
+  batches.crossovers[0].batch_per_rank.reset();
+  const Document d = parsed(batches);
+  const Reader crossing = Reader(d).at("crossovers").elements().front();
+  expect_interval(crossing.at("batch_per_rank"), 4e6, 3.5e6, 4.5e6);
+}
+
+TEST(ForecastJson, what_has_no_number_is_null) {
+  ForecastDocument d = document();
+  d.rows[0].width.reset();
+  d.rows[0].amdahl = Amdahl{1.0, 0};  // no ceiling
+  const std::string text = to_json(d, {});
+  EXPECT_THAT(text, testing::HasSubstr("\"width\": null"));
+  EXPECT_THAT(text, testing::HasSubstr("\"ceiling\": null"));
+  EXPECT_THAT(text, testing::HasSubstr("\"break_even_batch_per_rank\": null"));
+  d.rows[0].amdahl.reset();
+  EXPECT_THAT(to_json(d, {}), testing::HasSubstr("\"amdahl\": null"));
+}
+
+TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_for) {
+  ForecastDocument d = document();
+  d.rows[0].explanation = Explanation{
+      {{Collective::all_reduce, 2, Bytes(100), Bytes(50), Seconds(0.25), BytesPerSecond(400)}},
+      BytesPerSecond(500),
+      Bytes(75)};
+  d.inferred = InferredLink{1e6, Job{}, Seconds(1), Seconds(2), 0.5, BytesPerSecond(1e9), "slow"};
+  const Document out = parsed(d);
+  const Reader explanation = Reader(out).at("rows").elements().front().at("explanation");
+  EXPECT_EQ(explanation.at("sent_per_rank_bytes").number(), 75);
+  const Reader collective = explanation.at("collectives").elements().front();
+  EXPECT_EQ(collective.at("message_bytes").number(), 50);
+  EXPECT_EQ(collective.at("time_s").number(), 0.25);
+  EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_bytes_per_s").number(), 1e9);
+  EXPECT_EQ(Reader(out).at("inferred").at("reading").text(), "slow");
+}
+
+TEST(ForecastJson, the_same_document_has_the_same_bytes) {
+  EXPECT_EQ(to_json(document(), {}), to_json(document(), {}));
+}
+
+TEST(ForecastJson, a_forecast_that_is_not_finite_is_not_written) {
+  ForecastDocument d = document();
+  d.rows[0].forecast.speedup.high = std::numeric_limits<double>::infinity();
+  EXPECT_THROW((void)to_json(d, {}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace ddpx::io

@@ -1,0 +1,212 @@
+#include "predict/query.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/network_spec.hpp"
+#include "predict/grounds.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::answer;
+using test::figures_link;
+using test::small_machine;
+
+Options options_for(const char* network) {
+  Options o;
+  o.networks = {network};
+  return o;
+}
+
+TEST(Query, rows_are_the_models_forecast_for_every_combination_in_order) {
+  Options o = options_for("mlp:width=1024");
+  o.links = {"pcie", "fast"};
+  o.gpus = "2,4";
+  o.batch = "64,256";
+  o.strategies = {"ddp", "ddp,accumulate=4"};
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(document.rows.size(), 16U);
+  const ForecastRow& row = document.rows[13];  // fast, 4 GPUs, ddp, batch 256
+  EXPECT_EQ(row.link, "fast");
+  EXPECT_EQ(row.job.gpus, 4);
+  EXPECT_EQ(describe(row.job.strategy), "ddp");
+  EXPECT_EQ(row.job.batch_per_rank, 256);
+  const Machine machine = small_machine();
+  const Forecast expected = forecast(machine, figures_link(), network_from("mlp:width=1024"), row.job);
+  EXPECT_EQ(row.forecast.step_time_s.value, expected.step_time_s.value);
+  EXPECT_EQ(row.forecast.speedup.low, expected.speedup.low);
+  EXPECT_EQ(row.parameters, network_from("mlp:width=1024").parameters());
+  EXPECT_EQ(row.width, 1024);
+  EXPECT_EQ(row.machine, "small");
+}
+
+TEST(Query, a_bare_question_sweeps_the_study_and_says_where_it_crosses) {
+  const ForecastDocument document = answer({});
+  ASSERT_EQ(document.rows.size(), 6U);
+  EXPECT_EQ(document.rows.front().width, 256);
+  EXPECT_EQ(document.rows.back().width, 8192);
+  ASSERT_EQ(document.crossovers.size(), 1U);
+  const CrossoverRow& c = document.crossovers.front();
+  EXPECT_EQ(c.link, "pcie");
+  EXPECT_EQ(c.axis, SweepAxis::parameters);
+  EXPECT_EQ(c.sweep_low, document.rows.front().parameters);
+  EXPECT_EQ(c.sweep_high, document.rows.back().parameters);
+  ASSERT_EQ(c.crossings.size(), 1U);
+  EXPECT_EQ(c.crossings.front().pays, PaysSide::below);
+  EXPECT_FALSE(c.break_even_batch_per_rank);
+}
+
+TEST(Query, crossing_and_bracket_are_those_of_the_rows) {
+  const ForecastDocument document = answer({});
+  std::vector<SweepPoint> points;
+  for (const ForecastRow& row : document.rows) points.push_back({row.parameters, row.forecast.speedup});
+  const std::vector<Crossing> expected = crossings(points);
+  ASSERT_EQ(document.crossovers.front().crossings.size(), expected.size());
+  EXPECT_EQ(document.crossovers.front().crossings.front().x.value, expected.front().x.value);
+  EXPECT_EQ(document.crossovers.front().crossings.front().bracket_low, expected.front().bracket_low);
+}
+
+TEST(Query, the_break_even_batch_pays_and_a_tenth_less_does_not) {
+  Options o = options_for("mlp:width=4096");
+  o.crossover = true;
+  const ForecastDocument document = answer(o);
+  ASSERT_TRUE(document.rows.front().break_even_batch_per_rank);
+  const double batch = *document.rows.front().break_even_batch_per_rank;
+  const Machine machine = small_machine();
+  Job job;
+  const auto speedup = [&](double b) {
+    job.batch_per_rank = b;
+    return point_forecast(machine, machine.links.front(), network_from("mlp:width=4096"), job).speedup.value;
+  };
+  EXPECT_GE(speedup(batch), 1.0);
+  EXPECT_LT(speedup(0.9 * batch), 1.0);
+}
+
+TEST(Query, a_batch_sweep_crosses_along_the_batch) {
+  Options o = options_for("mlp:width=4096");
+  o.sweep = "batch=32:4096";
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(document.rows.size(), 8U);
+  ASSERT_EQ(document.crossovers.size(), 1U);
+  EXPECT_EQ(document.crossovers.front().axis, SweepAxis::batch_per_rank);
+  EXPECT_EQ(document.crossovers.front().sweep_high, 4096);
+  ASSERT_EQ(document.crossovers.front().crossings.size(), 1U);
+  EXPECT_EQ(document.crossovers.front().crossings.front().pays, PaysSide::above);
+}
+
+TEST(Query, a_sweep_that_adds_no_parameters_has_rows_but_no_crossover) {
+  Options o = options_for("gpt:layers=1,hidden=256,vocabulary=512,sequence=64");
+  o.sweep = "heads=1:8";
+  const ForecastDocument document = answer(o);
+  EXPECT_EQ(document.rows.size(), 4U);
+  EXPECT_TRUE(document.crossovers.empty());
+}
+
+TEST(Query, one_gpu_is_its_own_yardstick) {
+  Options o = options_for("mlp:width=1024");
+  o.gpus = "1,2";
+  const ForecastDocument document = answer(o);
+  EXPECT_DOUBLE_EQ(document.rows[0].forecast.speedup.value, 1.0);
+  EXPECT_FALSE(document.rows[0].amdahl);
+  ASSERT_TRUE(document.rows[1].amdahl);
+  // S(2) = 1 / ((1-p) + p/2).
+  const double p = document.rows[1].amdahl->parallel_fraction;
+  EXPECT_NEAR(1 / ((1 - p) + p / 2), document.rows[1].forecast.speedup.value, 1e-12);
+}
+
+TEST(Query, strong_scaling_splits_the_batch) {
+  Options o = options_for("mlp:width=2048");
+  o.scaling = "strong";
+  o.gpus = "4";
+  const ForecastDocument document = answer(o);
+  EXPECT_EQ(document.rows.front().job.samples_per_step(), 256);
+}
+
+TEST(Query, what_lies_outside_the_calibration_is_named) {
+  Options o = options_for("mlp:width=65536,depth=1");
+  o.gpus = "4";
+  const ForecastRow row = answer(o).rows.front();
+  ASSERT_TRUE(row.forecast.extrapolated);
+  ASSERT_EQ(row.extrapolated.size(), 2U);
+  EXPECT_NE(row.extrapolated[0].find("256 x 65536 -> 65536"), std::string::npos) << row.extrapolated[0];
+  EXPECT_NE(row.extrapolated[1].find("measured on 2 ranks, not 4"), std::string::npos) << row.extrapolated[1];
+  EXPECT_TRUE(answer(options_for("mlp:width=1024,classes=1024")).rows.front().extrapolated.empty());
+}
+
+TEST(Query, a_message_larger_than_any_measured_is_named) {
+  Options o = options_for("mlp:width=16384,depth=1,classes=16384");
+  const ForecastRow row = answer(o).rows.front();
+  ASSERT_FALSE(row.extrapolated.empty());
+  EXPECT_NE(row.extrapolated.back().find("message size: 2 of 2"), std::string::npos) << row.extrapolated.back();
+}
+
+TEST(Query, only_the_borrowed_constants_a_job_uses_are_listed) {
+  Options o = options_for("mlp:width=1024");
+  const std::vector<std::string> plain = answer(o).rows.front().rests_on;
+  EXPECT_EQ(plain.size(), 4U);  // copies, gap, two host costs; the link and the rest were measured
+  o.gpus = "1";
+  EXPECT_EQ(answer(o).rows.front().rests_on.size(), 2U);
+  o.gpus = "2";
+  o.links = {"fast"};
+  EXPECT_NE(answer(o).rows.front().rests_on.back().find("figures"), std::string::npos);
+  EXPECT_NE(answer(o).rows.front().rests_on.back().find("a table"), std::string::npos);
+}
+
+TEST(Query, an_engine_without_host_costs_is_warned_about) {
+  Options o = options_for("mlp:width=1024");
+  EXPECT_TRUE(answer(o).warnings.empty());
+  o.engine = "native";
+  ASSERT_EQ(answer(o).warnings.size(), 1U);
+  EXPECT_NE(answer(o).warnings.front().find("native"), std::string::npos);
+}
+
+TEST(Query, a_ring_of_sixteen_sends_fifteen_eighths_of_the_gradient) {
+  // 500 MB of gradients on 16 ranks: 937.5 MB from each.
+  Network network = opaque({125e6, Seconds(1e-3), 10});
+  Job job;
+  job.gpus = 16;
+  const Explanation e = explain(small_machine(), figures_link(), network, job);
+  EXPECT_NEAR(e.sent_per_rank.value(), 937.5e6, 1);
+  ASSERT_FALSE(e.collectives.empty());
+  double bytes = 0;
+  for (const CollectiveRow& row : e.collectives) bytes += row.gradient.value();
+  EXPECT_NEAR(bytes, 500e6, 1);
+}
+
+TEST(Query, compression_halves_messages_and_sharding_gathers_and_scatters) {
+  const Network network = network_from("mlp:width=1024");
+  Job job;
+  job.strategy = parse_strategy("ddp,compress=fp16");
+  for (const CollectiveRow& row : explain(small_machine(), figures_link(), network, job).collectives) {
+    EXPECT_EQ(row.message.value(), 0.5 * row.gradient.value());
+  }
+  job.strategy = parse_strategy("fsdp=unit");
+  const Explanation e = explain(small_machine(), figures_link(), network, job);
+  ASSERT_EQ(e.collectives.size(), 2U);
+  EXPECT_EQ(e.collectives[0].kind, Collective::all_gather);
+  EXPECT_EQ(e.collectives[1].kind, Collective::reduce_scatter);
+  job.strategy = parse_strategy("no-sync");
+  EXPECT_TRUE(explain(small_machine(), figures_link(), network, job).collectives.empty());
+}
+
+TEST(Query, more_rows_than_anyone_reads_are_refused_before_any_is_computed) {
+  Options o;
+  o.sweep = "width=1:900000:+1";
+  o.gpus = "2,4,8";
+  test::expect_input_error([&] { static_cast<void>(answer(o)); }, {"more than 1000000 forecasts"});
+}
+
+TEST(Query, the_same_question_has_the_same_answer) {
+  const ForecastDocument a = answer({});
+  const ForecastDocument b = answer({});
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    EXPECT_EQ(a.rows[i].forecast.step_time_s.value, b.rows[i].forecast.step_time_s.value);
+  }
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,219 @@
+#include "predict/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::expect_input_error;
+using test::small_resolvers;
+
+Query query(const Options& options) { return query_from(options, small_resolvers()); }
+
+void refused(const Options& options, std::initializer_list<std::string_view> words) {
+  expect_input_error([&] { static_cast<void>(query(options)); }, words);
+}
+
+TEST(Request, defaults_are_those_of_the_help) {
+  const Query q = query({});
+  EXPECT_EQ(q.gpus, (std::vector<int>{2}));
+  EXPECT_EQ(q.batches, (std::vector<double>{256}));
+  EXPECT_EQ(q.job.dtype, DType::fp32);
+  EXPECT_EQ(q.job.engine, Engine::torch);
+  EXPECT_EQ(q.job.optimizer, Optimizer::sgd);
+  EXPECT_EQ(q.job.scaling, Scaling::weak);
+  ASSERT_EQ(q.strategies.size(), 1U);
+  EXPECT_EQ(describe(q.strategies.front()), "ddp");
+  EXPECT_EQ(q.networks.front().sweep.size(), 6U);
+}
+
+TEST(Request, words_become_values) {
+  Options o;
+  o.dtype = "bf16";
+  o.optimizer = "adamw";
+  o.engine = "native";
+  o.scaling = "strong";
+  o.batch = "1K";
+  const Query q = query(o);
+  EXPECT_EQ(q.job.dtype, DType::bf16);
+  EXPECT_EQ(q.job.optimizer, Optimizer::adamw);
+  EXPECT_EQ(q.job.engine, Engine::native);
+  EXPECT_EQ(q.job.scaling, Scaling::strong);
+  EXPECT_EQ(q.batches, (std::vector<double>{1000}));
+}
+
+TEST(Request, an_unknown_word_lists_the_accepted_ones) {
+  Options o;
+  o.dtype = "fp8";
+  refused(o, {"--dtype", "'fp8'", "fp32, tf32, bf16, fp16"});
+  o = {};
+  o.optimizer = "lion";
+  refused(o, {"--optimizer", "'lion'", "sgd, adamw"});
+  o = {};
+  o.engine = "jax";
+  refused(o, {"--engine", "'jax'", "native, torch"});
+  o = {};
+  o.scaling = "";
+  refused(o, {"--scaling", "weak, strong"});
+  o = {};
+  o.strategies = {"ddp,magic"};
+  refused(o, {"--strategy", "'magic'", "accumulate=K"});
+}
+
+TEST(Request, counts_and_batches_are_checked) {
+  Options o;
+  o.gpus = "2x8";
+  refused(o, {"--gpus", "'2x8'"});
+  o.gpus = "2,2";
+  refused(o, {"--gpus", "'2'", "given twice"});
+  o.gpus = "0";
+  refused(o, {"--gpus"});
+  o = {};
+  for (const char* batch : {"0", "0.5", "2.5", "nan", "1e300", "-4", "64,,128", "64,64"}) {
+    o.batch = batch;
+    refused(o, {"--batch"});
+  }
+}
+
+TEST(Request, a_model_by_its_step_needs_all_three_of_its_facts_and_nothing_else) {
+  Options o;
+  o.step_time = "120ms";
+  refused(o, {"--step-time", "needs --params"});
+  o = {};
+  o.params = "350M";
+  refused(o, {"--params", "needs --step-time"});
+  o.step_time = "120ms";
+  refused(o, {"--params", "needs --batch"});
+  o.batch = "32,64";
+  refused(o, {"--batch", "the one batch"});
+  o.batch = "32";
+  EXPECT_EQ(query(o).networks.size(), 1U);
+  Options with = o;
+  with.networks = {"mlp:width=1024"};
+  refused(with, {"--params", "--network", "one of them"});
+  with = o;
+  with.dtype = "bf16";
+  refused(with, {"--dtype", "cannot change"});
+  with = o;
+  with.sweep = "width=256:8192";
+  refused(with, {"--sweep", "batch=LOW:HIGH"});
+  with.sweep = "batch=32:1024";
+  EXPECT_TRUE(query(with).batch_swept);
+}
+
+TEST(Request, the_measured_step_comes_back_on_one_gpu) {
+  Options o;
+  o.params = "350M";
+  o.step_time = "400ms";
+  o.batch = "32";
+  o.gpus = "1,2";
+  const ForecastDocument document = run(query(o));
+  EXPECT_NEAR(document.rows.front().forecast.step_time_s.value, 0.400, 1e-9);
+  // A small model whose step is shorter than launching a hundred tensors takes.
+  o.params = "1M";
+  o.step_time = "2ms";
+  EXPECT_NEAR(run(query(o)).rows.front().forecast.step_time_s.value, 2e-3, 1e-9);
+}
+
+TEST(Request, a_step_shorter_than_its_optimizer_is_refused_with_both_times) {
+  Options o;
+  o.params = "10B";
+  o.step_time = "120ms";
+  o.batch = "32";
+  refused(o, {"--step-time", "120 ms", "500 ms", "10.0B"});
+}
+
+TEST(Request, formats_and_modes_exclude_one_another) {
+  Options o;
+  o.csv = o.json = true;
+  refused(o, {"--csv", "--json"});
+  o = {};
+  o.csv = o.explain = true;
+  refused(o, {"--explain", "--csv"});
+  o = {};
+  o.list_links = o.list_machines = true;
+  refused(o, {"--list-links", "--list-machines"});
+  o = {};
+  o.list_links = true;
+  o.gpus = "4";
+  refused(o, {"--gpus", "cannot change what --list-links prints"});
+  o = {};
+  o.list_machines = o.json = true;
+  refused(o, {"--json", "--list-machines"});
+}
+
+TEST(Request, a_sweep_and_what_it_varies_are_not_both_given) {
+  Options o;
+  o.sweep = "batch=64:4096";
+  refused(o, {"--sweep", "needs a --network"});
+  o.networks = {"mlp:width=1024"};
+  o.batch = "256";
+  refused(o, {"--batch", "--sweep"});
+  o.batch.reset();
+  EXPECT_EQ(query(o).batches.size(), 7U);
+  o.sweep = "width=256:8192";
+  refused(o, {"--network", "sets width"});
+  o.sweep = "depth=2:16";
+  EXPECT_EQ(query(o).networks.front().sweep.size(), 4U);
+  o.sweep = "colour=2:16";
+  refused(o, {"colour", "width"});
+  o.networks = {"model.json"};
+  refused(o, {"--sweep", "model.json", "colour"});
+}
+
+TEST(Request, nothing_is_given_twice) {
+  Options o;
+  o.networks = {"mlp:width=1024,depth=8", "mlp:depth=8,width=1024"};
+  refused(o, {"--network", "given twice"});
+  o = {};
+  o.links = {"pcie", "pcie3"};  // both resolve to one link
+  refused(o, {"--link", "'pcie3'", "already given"});
+  o = {};
+  o.strategies = {"ddp", "ddp"};
+  refused(o, {"--strategy", "same"});
+}
+
+TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
+  const auto one = [] {
+    Options o;
+    o.gpus = "1";
+    return o;
+  };
+  Options o = one();
+  o.links = {"pcie"};
+  refused(o, {"--link", "one GPU"});
+  o = one();
+  o.scaling = "strong";
+  refused(o, {"--scaling", "one GPU"});
+  o = one();
+  o.crossover = true;
+  refused(o, {"--crossover", "one GPU"});
+  o = one();
+  o.strategies = {"ddp,compress=fp16"};
+  refused(o, {"--strategy", "one GPU"});
+  EXPECT_EQ(run(query(one())).rows.size(), 6U);
+}
+
+TEST(Request, a_link_question_takes_only_what_it_uses) {
+  Options o;
+  o.infer_link = "t1=1s,tn=2s";
+  const auto infer_refused = [&](std::initializer_list<std::string_view> words) {
+    expect_input_error([&] { static_cast<void>(infer(o, small_resolvers())); }, words);
+  };
+  infer_refused({"--infer-link", "needs --params"});
+  o.params = "100M";
+  EXPECT_TRUE(infer(o, small_resolvers()).inferred);
+  o.links = {"pcie"};
+  infer_refused({"--link", "cannot change what --infer-link finds"});
+  o.links.clear();
+  o.gpus = "2,4";
+  infer_refused({"--gpus", "one count"});
+  o.gpus = "1";
+  infer_refused({"--gpus"});
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,68 @@
+// One-unit FSDP, read from the order of calls; its arithmetic is tested with real ranks.
+#include "profiler/engine/fsdp.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/profiler/engine/mock_device.hpp"
+#include "tests/profiler/engine/training.hpp"
+
+namespace ddpx::engine {
+namespace {
+
+using testing::ElementsAre;
+
+Strategy fsdp(int k = 1) {
+  Strategy strategy;
+  strategy.sharding = Sharding::fsdp_unit;
+  strategy.micro_batches = k;
+  return strategy;
+}
+
+// 55 parameters: on four ranks 14 each, one of padding.
+std::vector<std::string> calls(int k) {
+  MockDevice device(4, 1);
+  Trainer trainer(device, mlp({.width = 4, .depth = 2, .classes = 3}), native_job(4, 2, fsdp(k)),
+                  kRate);
+  DeviceBatches batches(device, trainer.layout(), 2, static_cast<std::size_t>(k));
+  device.log.clear();
+  trainer.step(batches.all());
+  std::vector<std::string> found;
+  for (const std::string& call : device.log) {
+    for (const char* word : {"copy", "all_", "reduce_", "cross", "add 14", "sgd", "wait compute"}) {
+      if (call.starts_with(word)) found.push_back(call);
+    }
+  }
+  return found;
+}
+
+TEST(Fsdp, gathers_before_forward_scatters_after_backward_and_updates_its_shard) {
+  EXPECT_THAT(calls(1), ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                                    "copy_scaled 56", "reduce_scatter 56", "wait compute", "sgd 14"));
+}
+
+TEST(Fsdp, shares_every_micro_batch_and_adds_the_shards) {
+  EXPECT_THAT(calls(2),
+              ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                          "copy_scaled 56", "reduce_scatter 56", "wait compute",  //
+                          "all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                          "copy_scaled 56", "reduce_scatter 56", "wait compute", "add 14", "sgd 14"));
+}
+
+TEST(Fsdp, one_rank_shards_nothing) {
+  MockDevice device(1);
+  EXPECT_EQ(padded_parameters(Layout(small_network()), fsdp(), 1),
+            Layout(small_network()).parameters());
+}
+
+TEST(Fsdp, flat_buffers_are_padded_to_equal_shards) {
+  const Layout layout(mlp({.width = 4, .depth = 2, .classes = 3}));
+  EXPECT_EQ(padded_parameters(layout, fsdp(), 2), 56U);
+  EXPECT_EQ(padded_parameters(layout, fsdp(), 4), 56U);
+  EXPECT_EQ(padded_parameters(layout, fsdp(), 5), 55U);
+  EXPECT_EQ(padded_parameters(layout, fsdp(), 64), 64U);
+  EXPECT_EQ(padded_parameters(layout, Strategy{}, 4), 55U);
+}
+
+}  // namespace
+}  // namespace ddpx::engine
