@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "calibration/fit_beside.hpp"
 #include "calibration/fit_compute.hpp"
 #include "calibration/fit_links.hpp"
 #include "model/error.hpp"
@@ -120,6 +121,14 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
     machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
                                    "from " + std::to_string(updates.size()) + " optimizer steps"};
   }
+  std::vector<double> launches;
+  for (const LaunchSample& sample : measurements.launches)
+    launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());
+  if (!launches.empty()) {
+    const SampleSummary launch = summarise(launches, kMemoryFloor);
+    machine.kernel_gap = {Seconds(launch.median), launch.relative_error,
+                          "from " + std::to_string(launches.size()) + " launches"};
+  }
   for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
     if (bandwidth->value.value() > 0) continue;
     throw InputError(
@@ -140,6 +149,7 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.measurements = measurements.name;
   machine.notes = measurements.notes;
   fit_links(measurements, options, machine, report);
+  fit_beside(measurements, machine, report);
   apply_priors(measurements, machine);
   fit_memory(measurements, machine);
   fit_compute(measurements, options, machine, report);

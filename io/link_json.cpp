@@ -22,6 +22,7 @@ const std::vector<std::string_view> kMembers = {
     "peak_bytes_per_s",
     "channels",
     "beside_compute",
+    "shared_core",
     "curves",
     "source"};
 constexpr int kMostChannels = 1024;
@@ -57,6 +58,7 @@ Link figures_of(const Reader& from) {
   if (const auto factor = from.find("beside_compute")) {
     link.beside_compute = estimate_of<double>(*factor);
   }
+  if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
   link.source = text_or_empty(from, "source");
   return link;
 }
@@ -109,12 +111,26 @@ JsonObject link_json(const Link& link) {
   if (beside.value != 1.0 || beside.relative_error != 0 || !beside.origin.empty()) {
     members.emplace_back("beside_compute", estimate_json(beside));
   }
+  if (link.shared_core) members.emplace_back("shared_core", shared_core_json(*link.shared_core));
   members.emplace_back("curves", std::move(curves));
   members.emplace_back("source", link.source);
   return members;
 }
 
 }  // namespace
+
+SharedCore shared_core_of(const Reader& from) {
+  from.only({"seconds_per_byte", "delay_s"});
+  return {estimate_of<double>(from.at("seconds_per_byte"), &Reader::non_negative),
+          estimate_of<Seconds>(from.at("delay_s"), &Reader::non_negative)};
+}
+
+JsonObject shared_core_json(const SharedCore& core) {
+  JsonObject members;
+  members.emplace_back("seconds_per_byte", estimate_json(core.seconds_per_byte));
+  members.emplace_back("delay_s", estimate_json(core.delay));
+  return members;
+}
 
 std::vector<Link> links_of(const Reader& from) {
   std::vector<Link> links;

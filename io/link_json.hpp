@@ -17,6 +17,9 @@ namespace ddpx::io {
 [[nodiscard]] std::string to_json(std::span<const Link> links, const Context& context);
 
 // An array of links inside another file; no two may have one name.
+[[nodiscard]] SharedCore shared_core_of(const Reader& from);
+[[nodiscard]] JsonObject shared_core_json(const SharedCore& core);
+
 [[nodiscard]] std::vector<Link> links_of(const Reader& from);
 [[nodiscard]] JsonArray links_json(std::span<const Link> links);
 

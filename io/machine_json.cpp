@@ -20,6 +20,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "boost_factor",
                                                 "sustained_factor",
                                                 "memory_beside_factor",
+                                                "shared_core",
                                                 "hook_overlap",
                                                 "rank_spread",
                                                 "residual",
@@ -124,6 +125,7 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   machine.boost = factor_of(top, "boost_factor");
   machine.sustained = factor_of(top, "sustained_factor");
   machine.memory_beside = factor_of(top, "memory_beside_factor");
+  if (const auto core = top.find("shared_core")) machine.shared_core = shared_core_of(*core);
   machine.hook_overlap = estimate_of<double>(top.at("hook_overlap"), &Reader::share);
   machine.rank_spread = top.at("rank_spread").non_negative();
   machine.residual = top.at("residual").non_negative();
@@ -157,6 +159,8 @@ std::string to_json(const Machine& machine) {
   append_factor(members, "boost_factor", machine.boost);
   append_factor(members, "sustained_factor", machine.sustained);
   append_factor(members, "memory_beside_factor", machine.memory_beside);
+  if (machine.shared_core)
+    members.emplace_back("shared_core", shared_core_json(*machine.shared_core));
   members.emplace_back("hook_overlap", estimate_json(machine.hook_overlap));
   members.emplace_back("rank_spread", machine.rank_spread);
   members.emplace_back("residual", machine.residual);

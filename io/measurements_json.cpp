@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "io/beside_json.hpp"
 #include "io/operation_json.hpp"
 #include "io/sample_json.hpp"
 #include "io/schema.hpp"
@@ -13,7 +14,8 @@ namespace {
 const std::vector<std::string_view> kMembers = {"name",        "source",      "device",
                                                 "links",       "products",    "collectives",
                                                 "copies",      "optimizers",  "steps",
-                                                "priors",      "notes"};
+                                                "priors",      "notes",       "launches",
+                                                "besides"};
 
 template <class Sample>
 std::vector<Sample> samples_of(const Reader& top, std::string_view key,
@@ -21,6 +23,13 @@ std::vector<Sample> samples_of(const Reader& top, std::string_view key,
   std::vector<Sample> samples;
   for (const Reader& element : top.at(key).elements()) samples.push_back(sample_of(element));
   return samples;
+}
+
+// Only a calibration on the spot has them.
+template <class Sample>
+std::vector<Sample> samples_if_any(const Reader& top, std::string_view key,
+                                   Sample (*sample_of)(const Reader&)) {
+  return top.find(key) ? samples_of(top, key, sample_of) : std::vector<Sample>();
 }
 
 template <class Sample>
@@ -61,6 +70,8 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   refuse_repeated_sizes(top.at("collectives"), m.collectives);
   m.copies = samples_of(top, "copies", copy_sample_of);
   m.optimizers = samples_of(top, "optimizers", optimizer_sample_of);
+  m.launches = samples_if_any(top, "launches", launch_sample_of);
+  m.besides = samples_if_any(top, "besides", beside_sample_of);
   m.steps = samples_of(top, "steps", step_sample_of);
   m.priors = samples_of(top, "priors", prior_of);
   m.notes = top.at("notes").texts();
@@ -77,6 +88,8 @@ std::string to_json(const Measurements& m) {
   members.emplace_back("collectives", samples_json(m.collectives));
   members.emplace_back("copies", samples_json(m.copies));
   members.emplace_back("optimizers", samples_json(m.optimizers));
+  if (!m.launches.empty()) members.emplace_back("launches", samples_json(m.launches));
+  if (!m.besides.empty()) members.emplace_back("besides", samples_json(m.besides));
   members.emplace_back("steps", samples_json(m.steps));
   members.emplace_back("priors", samples_json(m.priors));
   members.emplace_back("notes", array_json(m.notes));

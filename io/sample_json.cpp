@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "io/beside_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -60,11 +61,12 @@ JsonObject sample_json(const LinkDescription& link) {
 }
 
 ProductSample product_sample_of(const Reader& from) {
-  from.only({"pass", "dtype", "rows", "in", "out", "times_s", "kernel"});
+  from.only({"pass", "dtype", "rows", "in", "out", "times_s", "kernel", "dropped"});
   ProductSample sample;
   sample.product = product_of(from);
   sample.seconds = from.at("times_s").all_positive();
   if (const auto kernel = from.find("kernel")) sample.kernel = kernel_of(*kernel);
+  sample.dropped = dropped_of(from);
   return sample;
 }
 
@@ -73,11 +75,12 @@ JsonObject sample_json(const ProductSample& sample) {
   append_product(members, sample.product);
   members.emplace_back("times_s", array_json(sample.seconds));
   if (sample.kernel) members.emplace_back("kernel", kernel_json(*sample.kernel));
+  append_dropped(members, sample.dropped);
   return members;
 }
 
 CollectiveSample collective_sample_of(const Reader& from) {
-  from.only({"link", "collective", "dtype", "ranks", "bytes", "times_s", "tool"});
+  from.only({"link", "collective", "dtype", "ranks", "bytes", "times_s", "tool", "dropped"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
@@ -86,6 +89,7 @@ CollectiveSample collective_sample_of(const Reader& from) {
   sample.call.bytes = Bytes(from.at("bytes").positive());
   sample.seconds = from.at("times_s").all_positive();
   sample.tool = text_or_empty(from, "tool");
+  sample.dropped = dropped_of(from);
   return sample;
 }
 
@@ -98,25 +102,27 @@ JsonObject sample_json(const CollectiveSample& sample) {
   members.emplace_back("bytes", sample.call.bytes.value());
   members.emplace_back("times_s", array_json(sample.seconds));
   members.emplace_back("tool", sample.tool);
+  append_dropped(members, sample.dropped);
   return members;
 }
 
 CopySample copy_sample_of(const Reader& from) {
-  from.only({"bytes", "times_s"});
-  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive()};
+  from.only({"bytes", "times_s", "dropped"});
+  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from)};
 }
 
 JsonObject sample_json(const CopySample& sample) {
   JsonObject members;
   members.emplace_back("bytes", sample.bytes.value());
   members.emplace_back("times_s", array_json(sample.seconds));
+  append_dropped(members, sample.dropped);
   return members;
 }
 
 OptimizerSample optimizer_sample_of(const Reader& from) {
-  from.only({"optimizer", "parameters", "times_s"});
+  from.only({"optimizer", "parameters", "times_s", "dropped"});
   return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
-          from.at("times_s").all_positive()};
+          from.at("times_s").all_positive(), dropped_of(from)};
 }
 
 JsonObject sample_json(const OptimizerSample& sample) {
@@ -124,6 +130,7 @@ JsonObject sample_json(const OptimizerSample& sample) {
   members.emplace_back("optimizer", name(sample.step.optimizer));
   members.emplace_back("parameters", sample.step.parameters);
   members.emplace_back("times_s", array_json(sample.seconds));
+  append_dropped(members, sample.dropped);
   return members;
 }
 

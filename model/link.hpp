@@ -18,6 +18,14 @@ enum class Topology {
   host_memory,  // CPU ranks over shared memory
 };
 
+// Contention of a collective and products that share a core, because the ranks are CPU cores and nothing else moves the data. The
+// collective takes `seconds_per_byte` of the core, so products beside it slow by 1/(1 - that x bytes / time); and the core attends to
+// it only now and then, so it ends `delay` later than the link alone explains.
+struct SharedCore {
+  Estimate<double> seconds_per_byte;
+  Estimate<Seconds> delay;
+};
+
 struct Link {
   std::string name;   // "nvlink4", or the user's own words
   std::string title;  // "NVLink 4 (H100, H200), 18 links"
@@ -35,6 +43,7 @@ struct Link {
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
   Estimate<double> beside_compute{1.0, 0.0, ""};
+  std::optional<SharedCore> shared_core;  // nullopt: the machine's
   std::vector<Curve> curves;
   std::string source;  // the public measurement or the measurements file it comes from
 

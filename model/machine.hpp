@@ -74,9 +74,9 @@ struct Machine {
   // Slowdown of memory-bound kernels beside a collective; nullopt: derived from the share of memory
   // bandwidth the collective takes.
   std::optional<Estimate<double>> memory_beside;
-  // Seconds of the rank's own core that a collective takes per byte of its message, where it has no
-  // processor of its own (CPU ranks): products beside it slow by 1/(1 - this x bytes / time).
-  std::optional<Estimate<double>> collective_core;
+  // What a collective takes of the rank's own core, for links that it was not measured on; CPU ranks
+  // only.
+  std::optional<SharedCore> shared_core;
   // Share of backward's overlap that a Python compression hook keeps.
   Estimate<double> hook_overlap{1.0, 0.0, ""};
   // Spread of compute between ranks (standard deviation over mean): the step waits for the slowest.

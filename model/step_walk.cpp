@@ -20,6 +20,8 @@ constexpr double kFsdpCopyPasses = 4;
 // data is written here, and reducing reads it again.
 constexpr double kCollectiveTraffic = 3;
 constexpr double kCollectiveTrafficError = 0.3;
+// A collective that shares the core with products gets at most its fair part of it, with some more for work done in the kernel.
+constexpr double kMostOfCore = 0.6;
 
 void add(Step& step, Term term, double seconds) {
   step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
@@ -39,6 +41,7 @@ struct StepModel::Context {
   double fluid;  // slowdown of a product whose grid is unknown
   double link_z;
   double collective_slowdown;
+  double collective_delay = 0;  // of each collective that products run beside
   double now = 0;
 
   Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t)
@@ -61,6 +64,23 @@ struct StepModel::Context {
       fluid =
           z >= 0 ? even + z * (std::max(even, kWorstWaveSlowdown) - even) : even + z * (even - 1.0);
     }
+    if (m.machine_.device.multiprocessors == 0) share_core(m.link_.shared_core ? m.link_.shared_core : m.machine_.shared_core);
+  }
+
+  // CPU ranks: what the collectives take of the core is spread over the time they run.
+  void share_core(const std::optional<SharedCore>& core) {
+    if (!core) return;
+    const double z = shift.of(Source::contention);
+    collective_delay = core->delay.shifted(z).value();
+    double bytes = 0;
+    double time = 0;
+    for (std::size_t b = 0; b < model.buckets_.size(); ++b) {
+      bytes += model.buckets_[b].bytes.value();
+      time += collective(b) * collective_slowdown + collective_delay;
+    }
+    const double half = model.job_.strategy.compression ? 0.5 : 1.0;
+    if (time > 0)
+      fluid = 1.0 / (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
   }
 
   // Share of the memory bandwidth that a collective takes while it runs: measured, or its traffic
@@ -144,7 +164,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
                    Term::compression);
       }
       starts[launched] = launched == 0 ? c.now : std::max(c.now, ends[launched - 1]);
-      ends[launched] = starts[launched] + c.collective(launched) * c.collective_slowdown;
+      ends[launched] = starts[launched] + c.collective(launched) * c.collective_slowdown + c.collective_delay;
     }
   }
   // Products are over: what is left of the queue runs at its own speed.

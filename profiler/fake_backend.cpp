@@ -99,10 +99,12 @@ std::vector<BesideTimes> FakeBackend::sample_beside(const Product& product,
   begin(describe(Work(Beside{product, call})));
   const double product_alone = truth(product).value();
   const double collective_alone = truth(call).value();
+  const Link& link = *machine_.find_link(link_);
+  const SharedCore core = link.shared_core.value_or(machine_.shared_core.value_or(SharedCore{}));
   const double collective_beside =
-      collective_alone * machine_.find_link(link_)->beside_compute.value;
-  const double core = machine_.collective_core ? machine_.collective_core->value : 0.0;
-  const double busy = std::min(0.9, core * call.bytes.value() / collective_beside);
+      collective_alone * link.beside_compute.value + core.delay.value.value();
+  const double busy =
+      std::min(0.9, core.seconds_per_byte.value * call.bytes.value() / collective_beside);
   std::vector<BesideTimes> times;
   for (int i = 0; i < n; ++i) {
     times.push_back({troubled(product_alone), troubled(product_alone / (1 - busy)),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -47,7 +46,6 @@ class Job {
   [[nodiscard]] std::optional<std::string> results() const;
 
  private:
-  struct Processes;
   JobOptions options_;
   std::string mpirun_;
   std::string directory_;

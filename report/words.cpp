@@ -19,7 +19,8 @@ struct Unit {
 std::string three_digits(double value) {
   const double size = std::abs(value);
   if (size == 0) return "0";
-  const int magnitude = static_cast<int>(std::floor(std::log10(size) + 1e-9));
+  // Of what it rounds to: 9.996 is 10.0 and not 10.00.
+  const int magnitude = static_cast<int>(std::floor(std::log10(size * 1.0005)));
   const int decimals = std::min(std::max(0, 2 - magnitude), 12);
   return fmt::format("{:.{}f}", value, decimals);
 }

@@ -29,8 +29,8 @@ TEST(Provenance, keeps_the_switches_that_matter_and_no_others) {
   const Context context = provenance();
   EXPECT_THAT(context, Contains(Pair("NCCL_P2P_DISABLE", "1")));
   EXPECT_THAT(context, Contains(Pair("OMP_NUM_THREADS", "2")));
-  EXPECT_THAT(context, Not(Contains(Key("NCCL_COMM_ID"))));
-  EXPECT_THAT(context, Not(Contains(Key("DDPX_TEST_SECRET"))));
+  EXPECT_THAT(context, testing::Not(Contains(Key("NCCL_COMM_ID"))));
+  EXPECT_THAT(context, testing::Not(Contains(Key("DDPX_TEST_SECRET"))));
   for (const char* name :
        {"NCCL_P2P_DISABLE", "OMP_NUM_THREADS", "NCCL_COMM_ID", "DDPX_TEST_SECRET"}) {
     ::unsetenv(name);

@@ -15,8 +15,8 @@ using test::one_bucket_per_tensor;
 
 // Three layers: forward 3 s, backward 5 s, optimizer 1 s on one GPU; 6 MB of gradients.
 const Network& network() {
-  static const Network three = test::plain_layers(3, 2e6);
-  return three;
+  static const Network kThree = test::plain_layers(3, 2e6);
+  return kThree;
 }
 
 Machine machine() {
@@ -33,8 +33,8 @@ Job job_on(int gpus = 2) {
 
 // The link's latency is known, and ignored on purpose.
 const Link& link() {
-  static const Link slow = line_link(0.5, 1e6);
-  return slow;
+  static const Link kSlow = line_link(0.5, 1e6);
+  return kSlow;
 }
 
 double seconds(Baseline b, const Job& job, const Machine& m = machine(), const Link& l = link(),

@@ -22,9 +22,9 @@ double seconds(const Curve& curve, double bytes) { return curve.at(Bytes(bytes))
 
 // Given out of order on purpose: a curve sorts its points.
 const Curve& dense() {
-  static const Curve curve(kCall, {line(1, 1)},
-                           {at(1e6, 8e-5), at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5)});
-  return curve;
+  static const Curve kCurve(kCall, {line(1, 1)},
+                            {at(1e6, 8e-5), at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5)});
+  return kCurve;
 }
 
 TEST(Curves, a_measured_size_has_its_measured_time) {

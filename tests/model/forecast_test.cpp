@@ -11,8 +11,8 @@ namespace {
 
 // Three layers: forward 3 s, backward 5 s; three all-reduces of 2 s, half of the last two exposed.
 const Network& network() {
-  static const Network three = test::plain_layers(3, 2e6);
-  return three;
+  static const Network kThree = test::plain_layers(3, 2e6);
+  return kThree;
 }
 
 Machine machine(double compute_error = 0) {

@@ -16,8 +16,8 @@ using test::plain_layers;
 // Three layers: forward 3 s, backward 5 s (the first layer has no data gradient), each gradient 2
 // MB.
 const Network& three_layers() {
-  static const Network network = plain_layers(3, 2e6);
-  return network;
+  static const Network kNetwork = plain_layers(3, 2e6);
+  return kNetwork;
 }
 
 Machine machine() { return machine_for(three_layers(), 1); }

@@ -77,9 +77,9 @@ TEST(Legend, wraps_long_entries_below_each_other) {
 
 TEST(Legend, cuts_a_name_that_does_not_fit_at_a_character) {
   EXPECT_EQ(fitted("short", 400), "short");
-  const std::string cut = fitted(std::string(200, 'x'), 66);
+  const std::string cut = fitted(std::string(200, 'x'), 73);
   EXPECT_EQ(cut, std::string(9, 'x') + "…");
-  EXPECT_EQ(fitted("éééééééééééé", 33), "éééé…");
+  EXPECT_EQ(fitted("éééééééééééé", 37), "éééé…");
 }
 
 TEST(Series, are_told_apart_by_marker_and_dash_as_well_as_colour) {

@@ -103,7 +103,7 @@ inline MadeUp made_up() {
   add_row(made, 4096, "ddp", 0.140, 0.02, 0.78, 0.66);
   add_row(made, 256, "ddp,accumulate=4", 9.9e-3, 0.08, 1.80, 0.10);
   add_row(made, 1024, "ddp,accumulate=4", 25e-3, -0.01, 1.52, 0.30);
-  add_row(made, 4096, "ddp,accumulate=4", 0.410, -0.12, 1.06, 0.41);
+  add_row(made, 4096, "ddp,accumulate=4", 0.410, 0.12, 1.06, 0.41);
   for (const ComparedRow& row : made.comparison.rows) runs.rows.push_back(*row.run);
   RunRow one = made.runs_rows.front();
   one.job.gpus = 1;

@@ -1,0 +1,92 @@
+#include "io/beside_json.hpp"
+
+#include "io/operation_json.hpp"
+
+namespace ddpx::io {
+namespace {
+
+
+CollectiveCall call_of(const Reader& from) {
+  CollectiveCall call;
+  call.kind = collective_of(from.at("collective"));
+  call.dtype = dtype_of(from.at("dtype"));
+  call.ranks = from.at("ranks").integer(2, kMostRanks);
+  call.bytes = Bytes(from.at("bytes").positive());
+  return call;
+}
+
+}  // namespace
+
+std::vector<DroppedSample> dropped_of(const Reader& sample) {
+  std::vector<DroppedSample> dropped;
+  const auto list = sample.find("dropped");
+  if (!list) return dropped;
+  for (const Reader& element : list->elements()) {
+    element.only({"time_s", "reason"});
+    dropped.push_back({element.at("time_s").positive(), element.at("reason").text()});
+  }
+  return dropped;
+}
+
+void append_dropped(JsonObject& members, const std::vector<DroppedSample>& dropped) {
+  if (dropped.empty()) return;
+  JsonArray list;
+  for (const DroppedSample& sample : dropped) {
+    JsonObject element;
+    element.emplace_back("time_s", sample.seconds);
+    element.emplace_back("reason", sample.reason);
+    list.emplace_back(std::move(element));
+  }
+  members.emplace_back("dropped", std::move(list));
+}
+
+LaunchSample launch_sample_of(const Reader& from) {
+  from.only({"times_s", "dropped"});
+  return {from.at("times_s").all_positive(), dropped_of(from)};
+}
+
+JsonObject sample_json(const LaunchSample& sample) {
+  JsonObject members;
+  members.emplace_back("times_s", array_json(sample.seconds));
+  append_dropped(members, sample.dropped);
+  return members;
+}
+
+BesideSample beside_sample_of(const Reader& from) {
+  from.only({"link", "product", "call", "product_alone_times_s", "product_beside_times_s",
+             "collective_alone_times_s", "collective_beside_times_s"});
+  const Reader product = from.at("product");
+  product.only({"pass", "dtype", "rows", "in", "out"});
+  const Reader call = from.at("call");
+  call.only({"collective", "dtype", "ranks", "bytes"});
+  BesideSample sample;
+  sample.link = from.at("link").label();
+  sample.product = product_of(product);
+  sample.call = call_of(call);
+  sample.product_alone_seconds = from.at("product_alone_times_s").all_positive();
+  sample.product_beside_seconds = from.at("product_beside_times_s").all_positive();
+  sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive();
+  sample.collective_beside_seconds = from.at("collective_beside_times_s").all_positive();
+  return sample;
+}
+
+JsonObject sample_json(const BesideSample& sample) {
+  JsonObject product;
+  append_product(product, sample.product);
+  JsonObject call;
+  call.emplace_back("collective", name(sample.call.kind));
+  call.emplace_back("dtype", name(sample.call.dtype));
+  call.emplace_back("ranks", sample.call.ranks);
+  call.emplace_back("bytes", sample.call.bytes.value());
+  JsonObject members;
+  members.emplace_back("link", sample.link);
+  members.emplace_back("product", std::move(product));
+  members.emplace_back("call", std::move(call));
+  members.emplace_back("product_alone_times_s", array_json(sample.product_alone_seconds));
+  members.emplace_back("product_beside_times_s", array_json(sample.product_beside_seconds));
+  members.emplace_back("collective_alone_times_s", array_json(sample.collective_alone_seconds));
+  members.emplace_back("collective_beside_times_s", array_json(sample.collective_beside_seconds));
+  return members;
+}
+
+}  // namespace ddpx::io

@@ -1,0 +1,66 @@
+// Runs the same tests on every rank. The first rank prints them all, the others what fails; any failure fails the run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "tests/profiler/cpu/ranks.hpp"
+
+namespace ddpx::cpu {
+namespace {
+
+std::optional<CpuDevice> device;
+Pulse quiet;
+
+class FailuresOnly : public testing::EmptyTestEventListener {
+ public:
+  explicit FailuresOnly(int rank) : rank_(rank) {}
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::printf("rank %d, %s: %s:%d: %s\n", rank_, test == nullptr ? "?" : test->name(),
+                result.file_name() == nullptr ? "?" : result.file_name(), result.line_number(),
+                result.message());
+  }
+
+ private:
+  int rank_;
+};
+
+}  // namespace
+
+CpuDevice& shared_device() { return *device; }
+
+std::vector<std::vector<float>> from_all_ranks(const std::vector<float>& mine) {
+  CpuDevice& d = shared_device();
+  const auto ranks = static_cast<std::size_t>(d.ranks());
+  const engine::Buffer shard = d.allocate(mine.size(), DType::fp32);
+  const engine::Buffer whole = d.allocate(ranks * mine.size(), DType::fp32);
+  d.upload(mine, shard.all());
+  d.collective(Collective::all_gather, shard.all(), whole.all());
+  std::vector<float> flat(ranks * mine.size());
+  d.download(whole.all(), flat);
+  std::vector<std::vector<float>> all;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto begin = flat.begin() + static_cast<std::ptrdiff_t>(r * mine.size());
+    all.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(mine.size()));
+  }
+  return all;
+}
+
+}  // namespace ddpx::cpu
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  ddpx::cpu::device.emplace(ddpx::cpu::quiet);
+  const int rank = ddpx::cpu::device->rank();
+  if (rank != 0) {
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new ddpx::cpu::FailuresOnly(rank));
+  }
+  const int result = RUN_ALL_TESTS();
+  ddpx::cpu::device.reset();
+  return result;
+}
