@@ -1,65 +1,61 @@
-// ddpx-calibrate: from raw measurements to a machine, or from nccl-tests logs to a link.
+// ddpx-calibrate: measures this machine, or takes raw measurements or nccl-tests logs, and fits a machine or a link.
 #include <iostream>
 
-#include "calibration/fit.hpp"
-#include "calibration/fit_links.hpp"
 #include "calibration/gather.hpp"
 #include "calibration/options.hpp"
-#include "calibration/summary.hpp"
+#include "calibration/result.hpp"
+#include "calibration/run.hpp"
 #include "cli/program.hpp"
-#include "io/content_hash.hpp"
 #include "io/file.hpp"
-#include "io/link_json.hpp"
-#include "io/machine_json.hpp"
 #include "io/measurements_json.hpp"
-#include "io/provenance.hpp"
+#include "profiler/launch.hpp"
 
 namespace {
 
 using namespace ddpx;
 
-struct Result {
-  std::string file;
-  std::string summary;
-};
+// Where the fitted file goes, "-" for standard output.
+std::string output_of(const CalibrateOptions& options, const Gathered& gathered) {
+  if (options.output) return *options.output;
+  if (!options.from.empty() || gathered.only_links) return "-";
+  return usual_machine_path(gathered.measurements.name);
+}
 
-Result fit(const Gathered& gathered, const CalibrateOptions& options) {
-  FitReport report;
-  report.notes = gathered.notes;
-  const SummaryOptions shown{options.dry_run};
-  if (!gathered.only_links) {
-    Machine machine = fit_machine(gathered.measurements, {}, report);
-    machine.context = gathered.measurements.context;
-    machine.measurements_hash = io::content_hash(io::to_json(gathered.measurements));
-    return {io::to_json(machine), summary_text(machine, report, shown)};
+void write(const Gathered& gathered, const CalibrateOptions& options) {
+  std::optional<std::string> raw = options.measurements;
+  if (!raw && options.from.empty() && !options.output && !gathered.only_links)
+    raw = usual_measurements_path(gathered.measurements.name);
+  // First what cannot be had again without measuring.
+  if (raw) io::write_text(*raw, io::to_json(gathered.measurements));
+  const Fitted fitted = fit(gathered, false);
+  const std::string output = output_of(options, gathered);
+  io::write_text(output, fitted.file);
+  if (output == "-") {
+    std::cerr << fitted.summary;
+    return;
   }
-  Machine holder;
-  fit_links(gathered.measurements, {}, holder, report);
-  return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};
+  io::write_text("-", fitted.summary + "Wrote " + output + (raw ? " and " + *raw : "") + "\n");
 }
 
 ExitCode calibrate(int argc, char** argv) {
   const ParsedCalibrateOptions parsed =
       parse_calibrate_options(argc, argv, version_text("ddpx-calibrate"));
+  const CalibrateOptions& options = parsed.options;
   if (parsed.message) {
     io::write_text("-", *parsed.message);
-    return ExitCode::success;
-  }
-  const CalibrateOptions& options = parsed.options;
-  const Gathered gathered = gather(options);
-  const Result result = fit(gathered, options);
-  if (options.measurements)
-    io::write_text(*options.measurements, io::to_json(gathered.measurements));
-  if (options.dry_run) {
-    io::write_text("-", result.summary);
-    return ExitCode::success;
-  }
-  const std::string output = options.output.value_or("-");
-  io::write_text(output, result.file);
-  if (output == "-") {
-    std::cerr << result.summary;
+  } else if (!options.from.empty()) {
+    const Gathered gathered = gather(options);
+    if (!options.dry_run) {
+      write(gathered, options);
+    } else {
+      io::write_text("-", fit(gathered, true).summary);
+    }
+  } else if (options.dry_run) {
+    io::write_text("-", dry_run_text(options));
+  } else if (const auto place = rank_place()) {
+    if (const auto gathered = measure_as_rank(*place, options)) write(*gathered, options);
   } else {
-    io::write_text("-", result.summary + "Wrote " + output + "\n");
+    write(measure_with_ranks(options), options);
   }
   return ExitCode::success;
 }
@@ -67,5 +63,12 @@ ExitCode calibrate(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return ddpx::run_program("ddpx-calibrate", [&] { return calibrate(argc, argv); });
+  return ddpx::run_program("ddpx-calibrate", [&] {
+    try {
+      return calibrate(argc, argv);
+    } catch (const Interrupted& interrupted) {
+      std::cerr << "ddpx-calibrate: " << interrupted.what() << "\n";
+      return ExitCode::interrupted;
+    }
+  });
 }

@@ -7,21 +7,35 @@ namespace ddpx {
 namespace {
 
 constexpr const char* kDescription =
-    "Fits a machine (compute, memory, host and links, each constant with its\n"
-    "standard error) from raw measurements, or a link from nccl-tests logs.\n"
-    "Needs no device.";
+    "Measures this machine on ranks that it starts itself, and fits compute, memory\n"
+    "and link, each constant with its standard error. With --from it fits what was\n"
+    "measured before, or a link from nccl-tests logs, and needs no device.";
 
 constexpr const char* kFooter = R"(Examples:
+  ddpx-calibrate --quick
   ddpx-calibrate --from calibration/measurements/t4x2.json -o t4x2.json
   ddpx-calibrate --from all_reduce.log --link mybox --topology pcie -o mybox.json
 
-Exit codes: 0 fitted; 2 a flag or a file is wrong; 130 interrupted.)";
+Exit codes: 0 fitted; 2 a flag or a file is wrong; 3 a rank or MPI failed;
+130 interrupted.)";
 
 void check(const CalibrateOptions& options) {
-  if (options.from.empty()) {
-    throw InputError("--from",
-                     "is needed: a measurements file or an nccl-tests log to fit from; this build "
-                     "measures nothing itself");
+  const auto only = [](bool fits, const char* flag, bool given, const char* why) {
+    if (given && !fits) throw InputError(flag, why);
+  };
+  const bool reads = !options.from.empty();
+  for (const auto& [flag, given] :
+       {std::pair{"--backend", options.backend.has_value()}, {"--ranks", options.ranks.has_value()},
+        {"--transport", options.transport.has_value()}, {"--quick", options.quick},
+        {"--full", options.full}, {"--budget", options.budget.has_value()},
+        {"--widths", options.widths.has_value()}, {"--batches", options.batches.has_value()},
+        {"--dtypes", options.dtypes.has_value()}, {"--collectives", options.collectives.has_value()},
+        {"--only-link", options.only_link}}) {
+    only(!reads, flag, given, "says what to measure, and --from measures nothing; drop one of them");
+  }
+  for (const auto& [flag, given] : {std::pair{"--topology", options.topology.has_value()},
+                                    {"--channels", options.channels.has_value()}}) {
+    only(reads, flag, given, "describes nccl-tests logs, and no --from is given; drop it");
   }
   if (options.dry_run && options.output)
     throw InputError("--dry-run", "writes nothing, so --output has no effect; drop one of them");
@@ -42,21 +56,38 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   ParsedCalibrateOptions parsed;
   CalibrateOptions& o = parsed.options;
   CommandLine line("ddpx-calibrate", kDescription, kFooter);
+  line.one("Measuring", "--backend", o.backend, "NAME", "auto, cpu (default: auto)");
+  line.one("Measuring", "--ranks", o.ranks, "N", "ranks to start on this host (default: 2)");
+  line.one("Measuring", "--transport", o.transport, "NAME",
+           "how the ranks reach each other: auto, shm, socket\n(TCP over loopback) (default: auto)");
+  line.flag("Measuring", "--quick", o.quick, "coarse, under a minute (default)");
+  line.flag("Measuring", "--full", o.full, "fine, some minutes");
+  line.one("Measuring", "--budget", o.budget, "TIME",
+           "as fine as fits into 60s, 5min, ...\n(default: 45s with --quick, 5min with --full)");
+  line.one("Measuring", "--widths", o.widths, "W,W,...", "layer widths (default: by effort)");
+  line.one("Measuring", "--batches", o.batches, "B,B,...",
+           "batches per rank (default: by effort)");
+  line.one("Measuring", "--dtypes", o.dtypes, "D,D,...",
+           "fp32, tf32, bf16, fp16 as the backend has them");
+  line.one("Measuring", "--collectives", o.collectives, "C,C,...",
+           "all_reduce, all_gather, reduce_scatter\n(default: all)");
+  line.flag("Measuring", "--only-link", o.only_link,
+            "collectives alone; the result is a links file");
   line.many("Measurements", "--from", o.from, "FILE",
             "measurements file, or nccl-tests text or JSON;\nrepeatable: logs are added to the "
             "measurements");
   line.one("Measurements", "--link", o.link, "NAME",
-           "name of the link that nccl-tests logs measured\n(default: link)");
+           "name of the link that was measured\n(default: shm or tcp by transport; link of logs)");
   line.one("Measurements", "--topology", o.topology, "CLASS",
            "how the ranks of the logs reach each other:\nnvlink, pcie, network, host_memory "
            "(default: pcie)");
   line.one("Measurements", "--channels", o.channels, "C",
            "NCCL channels of that link (default: unknown)");
   line.one("Result", "-o,--output", o.output, "FILE",
-           "fitted machine, or links file when only logs were\ngiven (default: standard output)");
+           "fitted machine, or links file when only logs were\ngiven (default: standard output with --from; else\nthe user's data directory)");
   line.one("Result", "--measurements", o.measurements, "FILE",
            "raw measurements that went into the fit");
-  line.flag("Result", "--dry-run", o.dry_run, "fit and show residuals, write nothing");
+  line.flag("Result", "--dry-run", o.dry_run, "show what would be measured or, with --from,\nthe fit and its residuals; write nothing");
   parsed.message = line.parse(argc, argv, "Help", version);
   if (!parsed.message) check(o);
   return parsed;

@@ -14,6 +14,18 @@ struct CalibrateOptions {
   std::optional<std::string> link;
   std::optional<std::string> topology;
   std::optional<std::string> channels;
+  // What to measure here, when nothing is read with --from.
+  std::optional<std::string> backend;
+  std::optional<std::string> ranks;
+  std::optional<std::string> transport;
+  bool quick = false;
+  bool full = false;
+  std::optional<std::string> budget;
+  std::optional<std::string> widths;
+  std::optional<std::string> batches;
+  std::optional<std::string> dtypes;
+  std::optional<std::string> collectives;
+  bool only_link = false;
   bool dry_run = false;
 };
 

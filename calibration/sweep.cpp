@@ -61,7 +61,7 @@ class Sweep {
  public:
   Sweep(Backend& backend, const Plan& plan, Measurements& measurements, const SweepHooks& hooks)
       : backend_(backend), plan_(plan), measurements_(measurements), hooks_(hooks) {
-    if (const auto& link = backend.hardware().link) link_ = link->name;
+    if (!measurements.links.empty()) link_ = measurements.links.back().name;
     for (const Task& task : plan.tasks) left_ += task.estimate;
   }
 

@@ -5,7 +5,6 @@
 namespace ddpx::io {
 namespace {
 
-
 CollectiveCall call_of(const Reader& from) {
   CollectiveCall call;
   call.kind = collective_of(from.at("collective"));

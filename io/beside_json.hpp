@@ -1,4 +1,5 @@
-// The samples that a calibration on this host adds: launches, products and collectives side by side, and what was dropped and why.
+// The samples that a calibration on this host adds: launches, products and collectives side by
+// side, and what was dropped and why.
 #pragma once
 
 #include "io/json_reader.hpp"

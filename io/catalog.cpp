@@ -27,7 +27,8 @@ bool is_path(std::string_view text) {
   return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(kExtension);
 }
 
-// The name of a file of `folder`, "t4x2" of "calibration/machines/t4x2.json"; nullopt for a file elsewhere.
+// The name of a file of `folder`, "t4x2" of "calibration/machines/t4x2.json"; nullopt for a file
+// elsewhere.
 std::optional<std::string_view> name_in(std::string_view folder, std::string_view path) {
   if (!path.starts_with(folder) || !path.ends_with(kExtension)) return std::nullopt;
   path.remove_prefix(folder.size());
@@ -51,8 +52,8 @@ std::vector<UserFile> user_machines() {
        entry.increment(none)) {
     std::error_code error;
     if (entry->path().extension() != kExtension || !entry->is_regular_file(error)) continue;
-    files.push_back({entry->path().stem().string(), entry->path().string(),
-                     entry->last_write_time(error)});
+    files.push_back(
+        {entry->path().stem().string(), entry->path().string(), entry->last_write_time(error)});
   }
   std::sort(files.begin(), files.end(), [](const UserFile& a, const UserFile& b) {
     return a.written != b.written ? a.written > b.written : a.name < b.name;
@@ -76,8 +77,8 @@ const Link* named(const std::vector<Link>& links, std::string_view name) {
 // The table's link that a bare family name means; nullptr when the name is none.
 struct Family {
   std::string_view word;
-  std::string_view prefix;              // of the table's names
-  std::string Device::*generation;      // nullptr: the GPU does not decide
+  std::string_view prefix;          // of the table's names
+  std::string Device::*generation;  // nullptr: the GPU does not decide
 };
 
 constexpr std::array kFamilies{
@@ -86,7 +87,8 @@ constexpr std::array kFamilies{
     Family{"infiniband", "infiniband", nullptr},
     Family{"ib", "infiniband", nullptr},
     Family{"roce", "roce", nullptr},
-    Family{"ethernet", "ethernet", nullptr},
+    Family{"efa", "efa", nullptr},
+    Family{"ethernet", "tcp", nullptr},
     Family{"tcp", "tcp", nullptr},
 };
 
@@ -97,7 +99,8 @@ std::optional<FoundLink> family_link(std::string_view word, const Machine& machi
     if (family.generation != nullptr) {
       const std::string& generation = machine.device.*family.generation;
       if (const Link* own = machine.find_link(generation)) {
-        return FoundLink{*own, std::string(word) + " is " + generation + ", measured on " + machine.name};
+        return FoundLink{*own,
+                         std::string(word) + " is " + generation + ", measured on " + machine.name};
       }
       if (const Link* link = named(table, generation)) {
         return FoundLink{*link, std::string(word) + " is " + generation + " on a GPU of the " +
@@ -160,7 +163,8 @@ FoundMachine default_machine() {
   for (const UserFile& file : user_machines()) {
     Machine machine = machine_from_json(read_text(file.path), file.path);
     if (machine.device.multiprocessors == 0) continue;
-    std::string note = "machine " + machine.name + ", last calibrated on this host (" + file.path + ")";
+    std::string note =
+        "machine " + machine.name + ", last calibrated on this host (" + file.path + ")";
     return {std::move(machine), std::move(note)};
   }
   auto machine = shipped_machine(kShippedMachine);

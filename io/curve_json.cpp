@@ -32,7 +32,8 @@ std::vector<CurvePoint> points_of(const Reader& from) {
   std::map<double, std::size_t> first_with;
   for (const Reader& element : from.elements()) {
     points.push_back(point_of(element));
-    const auto [earlier, fresh] = first_with.emplace(points.back().bytes.value(), points.size() - 1);
+    const auto [earlier, fresh] =
+        first_with.emplace(points.back().bytes.value(), points.size() - 1);
     if (!fresh) {
       element.at("bytes").refuse_value("each size once in a curve, and points[" +
                                        std::to_string(earlier->second) + "] has it already");

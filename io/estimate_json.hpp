@@ -1,4 +1,5 @@
-// A constant with its standard error in JSON: {"value": 4.05e9, "relative_error": 0.02, "origin": "fitted ..."}
+// A constant with its standard error in JSON: {"value": 4.05e9, "relative_error": 0.02, "origin":
+// "fitted ..."}
 #pragma once
 
 #include "io/json_reader.hpp"

@@ -133,7 +133,8 @@ void write_text(const std::string& path, std::string_view text) {
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) fail(path, "cannot be written", errno);
     if (::lstat(path.c_str(), &status) == 0) {
-      fail(path, "is a symbolic link to a file that does not exist; remove it or name another file");
+      fail(path,
+           "is a symbolic link to a file that does not exist; remove it or name another file");
     }
     replace(path, text, std::nullopt);
   } else if (S_ISDIR(status.st_mode)) {

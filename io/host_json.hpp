@@ -1,4 +1,5 @@
-// What a training framework costs the host: {"torch": {...}, "native": {...}}, each only where it is known.
+// What a training framework costs the host: {"torch": {...}, "native": {...}}, each only where it
+// is known.
 #pragma once
 
 #include <array>

@@ -17,8 +17,10 @@ std::string position_text(std::string_view text, std::size_t position) {
   const std::string_view read = text.substr(0, position);
   const auto line = 1 + std::count(read.begin(), read.end(), '\n');
   const std::size_t newline = read.rfind('\n');
-  const std::size_t column = newline == std::string_view::npos ? read.size() : read.size() - newline - 1;
-  return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(column, 1));
+  const std::size_t column =
+      newline == std::string_view::npos ? read.size() : read.size() - newline - 1;
+  return "line " + std::to_string(line) + ", column " +
+         std::to_string(std::max<std::size_t>(column, 1));
 }
 
 // Python and C programs write these words where JSON has no number.
@@ -34,7 +36,8 @@ bool at_not_a_number(std::string_view text, std::size_t position) {
 
 // nlohmann's sentence without its error code and its own position.
 std::string reason_of(std::string_view what) {
-  if (const auto code = what.find("] "); code != std::string_view::npos) what.remove_prefix(code + 2);
+  if (const auto code = what.find("] "); code != std::string_view::npos)
+    what.remove_prefix(code + 2);
   if (what.starts_with("parse error at")) {
     if (const auto colon = what.find(": "); colon != std::string_view::npos) {
       what.remove_prefix(colon + 2);
@@ -113,7 +116,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice == keys.end()) return;
     const std::string path = path_of(root_, object);
-    refuse((path.empty() ? "" : path + ": ") + "gives " + quoted(*twice) + " twice; keep one of them");
+    refuse((path.empty() ? "" : path + ": ") + "gives " + quoted(*twice) +
+           " twice; keep one of them");
   }
 
   std::string_view text_;

@@ -37,7 +37,8 @@ std::string joined(const std::vector<std::string_view>& words) {
 
 void Reader::refuse(std::string_view problem) const {
   const std::string path = path_of(document_->root, *value_);
-  throw InputError(document_->place, path.empty() ? std::string(problem) : path + ": " + std::string(problem));
+  throw InputError(document_->place,
+                   path.empty() ? std::string(problem) : path + ": " + std::string(problem));
 }
 
 void Reader::refuse_value(std::string_view accepted) const {
@@ -65,7 +66,8 @@ void Reader::only(const std::vector<std::string_view>& keys) const {
   for (const auto& member : object()) {
     if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
     const std::vector<std::string> accepted(keys.begin(), keys.end());
-    refuse("has the unknown key " + quoted(member.first) + "; " + did_you_mean(member.first, accepted));
+    refuse("has the unknown key " + quoted(member.first) + "; " +
+           did_you_mean(member.first, accepted));
   }
 }
 

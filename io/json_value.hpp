@@ -1,6 +1,6 @@
-// A JSON document as a value. It keeps members in the order written, so that what is read and written
-// again has the same bytes. Reading is nlohmann's (json_parse.cpp alone pays for its compile time);
-// checked access is json_reader.hpp.
+// A JSON document as a value. It keeps members in the order written, so that what is read and
+// written again has the same bytes. Reading is nlohmann's (json_parse.cpp alone pays for its
+// compile time); checked access is json_reader.hpp.
 #pragma once
 
 #include <concepts>
@@ -23,8 +23,8 @@ class JsonValue {
   JsonValue();  // null
   JsonValue(std::same_as<bool> auto value) : data_(value) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
-  JsonValue(T value) : data_(static_cast<double>(value)) {}
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) JsonValue(T value)
+      : data_(static_cast<double>(value)) {}
   JsonValue(std::string value);
   JsonValue(std::string_view value);
   JsonValue(const char* value);
@@ -54,8 +54,8 @@ class JsonValue {
 };
 
 // Two-space indent; an element of an array stands on one line unless it holds many records itself,
-// so that a sample, a point or a row is a line to diff and to grep. Numbers are the shortest that read back
-// the same. A number that is not finite is a programming error (std::logic_error).
+// so that a sample, a point or a row is a line to diff and to grep. Numbers are the shortest that
+// read back the same. A number that is not finite is a programming error (std::logic_error).
 [[nodiscard]] std::string print(const JsonValue& value);
 
 // One line, no spaces that carry no meaning.

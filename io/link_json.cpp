@@ -10,21 +10,20 @@
 namespace ddpx::io {
 namespace {
 
-const std::vector<std::string_view> kMembers = {
-    "name",
-    "title",
-    "topology",
-    "latency_s",
-    "large_latency_s",
-    "bandwidth_bytes_per_s",
-    "bandwidth_low_bytes_per_s",
-    "bandwidth_high_bytes_per_s",
-    "peak_bytes_per_s",
-    "channels",
-    "beside_compute",
-    "shared_core",
-    "curves",
-    "source"};
+const std::vector<std::string_view> kMembers = {"name",
+                                                "title",
+                                                "topology",
+                                                "latency_s",
+                                                "large_latency_s",
+                                                "bandwidth_bytes_per_s",
+                                                "bandwidth_low_bytes_per_s",
+                                                "bandwidth_high_bytes_per_s",
+                                                "peak_bytes_per_s",
+                                                "channels",
+                                                "beside_compute",
+                                                "shared_core",
+                                                "curves",
+                                                "source"};
 constexpr int kMostChannels = 1024;
 
 Link figures_of(const Reader& from) {

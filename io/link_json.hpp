@@ -1,5 +1,6 @@
-// Links in files of their own: {"schema": "ddpx.links", ..., "links": [link, ...]}, or one link whose members stand at
-// the top level under schema "ddpx.link". A machine file holds the same objects.
+// Links in files of their own: {"schema": "ddpx.links", ..., "links": [link, ...]}, or one link
+// whose members stand at the top level under schema "ddpx.link". A machine file holds the same
+// objects.
 #pragma once
 
 #include <span>

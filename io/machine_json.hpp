@@ -1,4 +1,5 @@
-// A calibrated machine as a file: every constant with its error and origin, the links measured on it, and which measurements it came from.
+// A calibrated machine as a file: every constant with its error and origin, the links measured on
+// it, and which measurements it came from.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Raw measurements as a file: one sample a line, so that two campaigns can be compared with diff. It is never edited after it was written.
+// Raw measurements as a file: one sample a line, so that two campaigns can be compared with diff.
+// It is never edited after it was written.
 #pragma once
 
 #include <string>

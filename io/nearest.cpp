@@ -25,8 +25,8 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Up to a third of a word may be wrong; one letter always.
-std::size_t allowed(std::string_view word) { return std::max<std::size_t>(1, word.size() / 3); }
+// About a third of a word may be wrong, one letter always; two swapped letters are two edits.
+std::size_t allowed(std::string_view word) { return std::max<std::size_t>(1, (word.size() + 1) / 3); }
 
 }  // namespace
 

@@ -112,8 +112,9 @@ Network network_from_json(std::string_view text, std::string_view place) {
   if (parameters < 1) layers.refuse("have no parameters; there is no gradient to share");
   if (parameters > kMostParameters) layers.refuse("have more than 1e15 parameters together");
   if (!any) {
-    layers.refuse("compute nothing; give \"products\", or \"forward_s_per_sample\" and "
-                  "\"backward_s_per_sample\"");
+    layers.refuse(
+        "compute nothing; give \"products\", or \"forward_s_per_sample\" and "
+        "\"backward_s_per_sample\"");
   }
   return network;
 }

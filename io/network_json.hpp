@@ -1,5 +1,6 @@
-// A network in a file, for models no generator describes: its layers in forward order, what each computes for one sample
-// and the sizes of its parameter tensors in the order their gradients arrive.
+// A network in a file, for models no generator describes: its layers in forward order, what each
+// computes for one sample and the sizes of its parameter tensors in the order their gradients
+// arrive.
 #pragma once
 
 #include <string>

@@ -15,8 +15,7 @@ Optimizer optimizer_of(const Reader& from) {
 }
 
 Topology topology_of(const Reader& from) {
-  return from.one_of(
-      {Topology::nvlink, Topology::pcie, Topology::network, Topology::host_memory});
+  return from.one_of({Topology::nvlink, Topology::pcie, Topology::network, Topology::host_memory});
 }
 
 Product product_of(const Reader& from) {

@@ -1,4 +1,5 @@
-// The parts that several files share: a product's shape, a collective's kind, a device, lists of texts and times.
+// The parts that several files share: a product's shape, a collective's kind, a device, lists of
+// texts and times.
 #pragma once
 
 #include <span>

@@ -38,8 +38,9 @@ Job job_of(const Reader& from) {
   const Reader batch = from.at("batch_per_rank");
   job.batch_per_rank = batch.positive();
   if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
-    batch.refuse_value("under strong scaling the batch of one GPU, at least one sample for each of " +
-                       std::to_string(job.gpus) + " ranks");
+    batch.refuse_value(
+        "under strong scaling the batch of one GPU, at least one sample for each of " +
+        std::to_string(job.gpus) + " ranks");
   }
   return job;
 }

@@ -122,7 +122,8 @@ JsonObject sample_json(const CopySample& sample) {
 OptimizerSample optimizer_sample_of(const Reader& from) {
   from.only({"optimizer", "parameters", "times_s", "dropped"});
   return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
-          from.at("times_s").all_positive(), dropped_of(from)};
+          from.at("times_s").all_positive(),
+          dropped_of(from)};
 }
 
 JsonObject sample_json(const OptimizerSample& sample) {

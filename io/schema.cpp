@@ -47,9 +47,10 @@ Document open_document(std::string_view text, std::string_view place, std::strin
   } else if (const std::string name = given->text(); name != schema) {
     const auto known = std::find_if(kSchemas.begin(), kSchemas.end(),
                                     [&](const Schema& s) { return s.name == name; });
-    given->refuse("is " + quoted(name) + ", " +
-                  (known == kSchemas.end() ? "which is no schema of ddpx" : std::string(known->use)) +
-                  "; accepted here: " + std::string(schema));
+    given->refuse(
+        "is " + quoted(name) + ", " +
+        (known == kSchemas.end() ? "which is no schema of ddpx" : std::string(known->use)) +
+        "; accepted here: " + std::string(schema));
   }
   const Reader version = top.at("schema_version");
   if (version.number() > kSchemaVersion) {

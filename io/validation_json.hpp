@@ -1,5 +1,5 @@
-// What ddpx-validate --json prints: forecasts beside measurements. Others' programs read it: names are kept, more may be
-// added. Errors are fractions: 0.03 is 3 %.
+// What ddpx-validate --json prints: forecasts beside measurements. Others' programs read it: names
+// are kept, more may be added. Errors are fractions: 0.03 is 3 %.
 #pragma once
 
 #include <string>

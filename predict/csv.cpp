@@ -1,4 +1,5 @@
-// The CSV form of a forecast; declared in table.hpp beside the text form, so that both are found together.
+// The CSV form of a forecast; declared in table.hpp beside the text form, so that both are found
+// together.
 #include <array>
 #include <charconv>
 
@@ -14,7 +15,9 @@ std::string number(double value) {
   return {text.data(), error == std::errc() ? end : text.data()};
 }
 
-std::string optional_number(const std::optional<double>& value) { return value ? number(*value) : ""; }
+std::string optional_number(const std::optional<double>& value) {
+  return value ? number(*value) : "";
+}
 
 std::string field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -35,7 +38,9 @@ class Line {
     return *this;
   }
   Line& add(double value) { return add(std::string_view(number(value))); }
-  Line& add(const Interval& interval) { return add(interval.value).add(interval.low).add(interval.high); }
+  Line& add(const Interval& interval) {
+    return add(interval.value).add(interval.low).add(interval.high);
+  }
   [[nodiscard]] std::string take() { return std::move(text_) + "\r\n"; }
 
  private:
@@ -45,14 +50,16 @@ class Line {
 
 std::string header() {
   Line line;
-  for (const char* key : {"network", "parameters", "width", "batch_per_rank", "gpus", "nodes", "link", "strategy", "scaling",
-                          "machine", "engine", "dtype", "optimizer"}) {
+  for (const char* key :
+       {"network", "parameters", "width", "batch_per_rank", "gpus", "nodes", "link", "strategy",
+        "scaling", "machine", "engine", "dtype", "optimizer"}) {
     line.add(key);
   }
   for (const char* key : {"step_time_s", "speedup", "samples_per_s"}) {
     line.add(key).add(std::string(key) + "_low").add(std::string(key) + "_high");
   }
-  for (const char* key : {"verdict", "communication_share", "communication_busy_share"}) line.add(key);
+  for (const char* key : {"verdict", "communication_share", "communication_busy_share"})
+    line.add(key);
   for (std::size_t i = 0; i < kTerms; ++i) line.add(std::string(name(static_cast<Term>(i))) + "_s");
   return line.add("bound_by").add("extrapolated").add("break_even_batch_per_rank").take();
 }
@@ -64,16 +71,24 @@ std::string csv_of(const ForecastDocument& document) {
   for (const ForecastRow& row : document.rows) {
     const Forecast& f = row.forecast;
     Line line;
-    line.add(row.network).add(row.parameters).add(optional_number(row.width)).add(row.job.batch_per_rank);
+    line.add(row.network)
+        .add(row.parameters)
+        .add(optional_number(row.width))
+        .add(row.job.batch_per_rank);
     line.add(row.job.gpus).add(row.nodes).add(row.link).add(describe(row.job.strategy));
-    line.add(row.job.scaling == Scaling::strong ? "strong" : "weak").add(row.machine).add(name(row.job.engine));
+    line.add(row.job.scaling == Scaling::strong ? "strong" : "weak")
+        .add(row.machine)
+        .add(name(row.job.engine));
     line.add(name(row.job.dtype)).add(name(row.job.optimizer));
     line.add(f.step_time_s).add(f.speedup).add(f.samples_per_s).add(name(f.verdict));
     line.add(f.step.communication_share()).add(f.step.communication_busy_share());
     for (std::size_t i = 0; i < kTerms; ++i) line.add(f.step.terms[i].value());
     std::string outside;
-    for (const std::string& reason : row.extrapolated) outside += (outside.empty() ? "" : "; ") + reason;
-    line.add(name(f.step.bound_by())).add(outside).add(optional_number(row.break_even_batch_per_rank));
+    for (const std::string& reason : row.extrapolated)
+      outside += (outside.empty() ? "" : "; ") + reason;
+    line.add(name(f.step.bound_by()))
+        .add(outside)
+        .add(optional_number(row.break_even_batch_per_rank));
     text += line.take();
   }
   return text;

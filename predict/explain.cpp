@@ -29,14 +29,17 @@ std::string terms_text(const ForecastRow& row) {
     const auto term = static_cast<Term>(i);
     const Seconds one = row.forecast.one_gpu_step.term(term);
     if (step.term(term).value() == 0 && one.value() == 0) continue;
-    table.add({spaced(name(term)), time_or_none(step.term(term)), percent_text(step.term(term) / total), time_or_none(one)});
+    table.add({spaced(name(term)), time_or_none(step.term(term)),
+               percent_text(step.term(term) / total), time_or_none(one)});
   }
-  table.add({"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
+  table.add(
+      {"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
   return table.text();
 }
 
 bool alike(const CollectiveRow& a, const CollectiveRow& b) {
-  return a.kind == b.kind && a.tensors == b.tensors && a.gradient == b.gradient && a.message == b.message;
+  return a.kind == b.kind && a.tensors == b.tensors && a.gradient == b.gradient &&
+         a.message == b.message;
 }
 
 // Buckets of one size in a row share a line.
@@ -60,42 +63,56 @@ std::vector<Run> runs_of(const std::vector<CollectiveRow>& rows) {
 std::string collectives_text(const Explanation& explanation) {
   const std::vector<CollectiveRow>& rows = explanation.collectives;
   if (rows.empty()) return "Nothing is exchanged.\n";
-  TextTable table({{"collective", true}, {"tensors"}, {"gradients"}, {"message"}, {"alone"}, {"bus bandwidth"}});
+  TextTable table({{"collective", true},
+                   {"tensors"},
+                   {"gradients"},
+                   {"message"},
+                   {"alone"},
+                   {"bus bandwidth"}});
   const auto add = [&](const Run& run) {
     const CollectiveRow& c = rows[run.first];
     std::string label = spaced(name(c.kind)) + " " + std::to_string(run.first + 1);
     if (run.last > run.first) label += "-" + std::to_string(run.last + 1) + ", each";
-    table.add({label, std::to_string(c.tensors), size_text(c.gradient), size_text(c.message), time_text(c.time),
-               rate_text(c.bus_bandwidth)});
+    table.add({label, std::to_string(c.tensors), size_text(c.gradient), size_text(c.message),
+               time_text(c.time), rate_text(c.bus_bandwidth)});
   };
   const std::vector<Run> runs = runs_of(rows);
   const std::size_t head = runs.size() > kMostLines ? kMostLines - 1 : runs.size();
   for (std::size_t i = 0; i < head; ++i) add(runs[i]);
   if (head < runs.size()) {
-    table.add({"(" + std::to_string(runs.back().first - runs[head].first) + " more)", "", "", "", "", ""});
+    table.add({"(" + std::to_string(runs.back().first - runs[head].first) + " more)", "", "", "",
+               "", ""});
     add(runs.back());
   }
-  return table.text() + wrapped("Bus bandwidth of a large message: " + rate_text(explanation.peak_bus_bandwidth) +
-                                ". A ring sends " + size_text(explanation.sent_per_rank) + " from each rank per step.");
+  return table.text() + wrapped("Bus bandwidth of a large message: " +
+                                rate_text(explanation.peak_bus_bandwidth) + ". A ring sends " +
+                                size_text(explanation.sent_per_rank) + " from each rank per step.");
 }
 
 std::string interval_lines(const ForecastRow& row) {
   const Forecast& f = row.forecast;
   std::vector<std::size_t> order(kSources);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return f.sensitivity[a] > f.sensitivity[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return f.sensitivity[a] > f.sensitivity[b];
+  });
   std::string parts;
   for (std::size_t i : order) {
     if (f.sensitivity[i] < kShown) continue;
-    parts += std::string(name(static_cast<Source>(i))) + " " + percent_text(f.sensitivity[i]) + ", ";
+    parts +=
+        std::string(name(static_cast<Source>(i))) + " " + percent_text(f.sensitivity[i]) + ", ";
   }
-  parts += "the model's residual " + percent_text(residual_half_width(f));
-  return wrapped("The step's 90 % interval, +-" + percent_text(f.step_time_s.relative_half_width()) +
-                     ", adds the squares of: " + parts + ".",
+  if (row.explanation)
+    parts += "the model's residual " + percent_text(row.explanation->residual_half_width);
+  const Interval& t = f.step_time_s;
+  return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
+                     time_text(Seconds(t.high)) +
+                     ", adds the squares of what each source alone can move it by: " + parts + ".",
                  {.rest = 2});
 }
 
-std::string list_text(const std::string& head, const std::vector<std::string>& lines, const std::string& none) {
+std::string list_text(const std::string& head, const std::vector<std::string>& lines,
+                      const std::string& none) {
   if (lines.empty()) return none;
   std::string text = head + "\n";
   for (const std::string& line : lines) text += wrapped("- " + ascii(line), {.rest = 2});
@@ -104,30 +121,30 @@ std::string list_text(const std::string& head, const std::vector<std::string>& l
 
 }  // namespace
 
-double residual_half_width(const Forecast& forecast) {
-  const double half = forecast.step_time_s.relative_half_width();
-  double squares = half * half;
-  for (double s : forecast.sensitivity) squares -= s * s;
-  return std::sqrt(std::max(0.0, squares));
-}
-
 std::string explanation_text(const ForecastDocument& document, const ForecastRow& row) {
-  std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link) + " (" + ascii(row.link_title) + ")" : "1 x " + ascii(document.device);
-  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) + ", " + describe(row.job.strategy);
+  std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link) +
+                                             " (" + ascii(row.link_title) + ")"
+                                       : "1 x " + ascii(document.device);
+  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) + ", " +
+           describe(row.job.strategy);
   const Forecast& f = row.forecast;
   std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
   if (f.one_gpu_measured) {
-    text += wrapped("Speedup is against the measured one-GPU step, " + time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
+    text += wrapped("Speedup is against the measured one-GPU step, " +
+                    time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
                     time_text(f.one_gpu_step.total()) + ".");
   }
   if (row.amdahl) {
-    text += wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(row.amdahl->parallel_fraction) +
-                    ", ceiling " + factor_text(row.amdahl->ceiling()) + ".");
+    text += wrapped("Amdahl's law through this speedup: parallel fraction " +
+                    three_digits(row.amdahl->parallel_fraction) + ", ceiling " +
+                    factor_text(row.amdahl->ceiling()) + ".");
   }
   text += interval_lines(row);
-  text += list_text("Borrowed:", row.rests_on, "Nothing is borrowed: every constant was measured on this machine.\n");
-  text += list_text("Outside the calibration:", row.extrapolated, "Nothing lies outside the calibration.\n");
+  text += list_text("Borrowed:", row.rests_on,
+                    "Nothing is borrowed: every constant was measured on this machine.\n");
+  text += list_text("Outside the calibration:", row.extrapolated,
+                    "Nothing lies outside the calibration.\n");
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Why a forecast says what it says (--explain): terms that add up to the step, the collectives and what they cost, what the interval
-// rests on and what lies outside the calibration.
+// Why a forecast says what it says (--explain): terms that add up to the step, the collectives and
+// what they cost, what the interval rests on and what lies outside the calibration.
 #pragma once
 
 #include <string>
@@ -8,9 +8,7 @@
 
 namespace ddpx {
 
-[[nodiscard]] std::string explanation_text(const ForecastDocument& document, const ForecastRow& row);
-
-// The half-width that the sources of uncertainty leave unexplained: the model's residual, as a fraction of the step.
-[[nodiscard]] double residual_half_width(const Forecast& forecast);
+[[nodiscard]] std::string explanation_text(const ForecastDocument& document,
+                                           const ForecastRow& row);
 
 }  // namespace ddpx

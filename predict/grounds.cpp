@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "predict/text.hpp"
@@ -13,8 +14,10 @@ constexpr std::string_view kPrior = "prior: ";
 constexpr Bytes kLargeMessage{1 << 30};
 
 template <class Q>
-void add_borrowed(std::vector<std::string>& list, const std::string& constant, const Estimate<Q>& estimate) {
-  if (std::string_view(estimate.origin).starts_with(kPrior)) list.push_back(constant + ": " + estimate.origin);
+void add_borrowed(std::vector<std::string>& list, const std::string& constant,
+                  const Estimate<Q>& estimate) {
+  if (std::string_view(estimate.origin).starts_with(kPrior))
+    list.push_back(constant + ": " + estimate.origin);
 }
 
 void add_host(std::vector<std::string>& list, const HostCosts& host, const Job& job) {
@@ -22,24 +25,30 @@ void add_host(std::vector<std::string>& list, const HostCosts& host, const Job& 
   const bool shared = job.gpus > 1 && job.strategy.sync;
   const bool fsdp = shared && job.strategy.sharding == Sharding::fsdp_unit;
   add_borrowed(list, prefix + "step_per_tensor", host.step_per_tensor);
-  if (job.strategy.micro_batches > 1) add_borrowed(list, prefix + "extra_micro_batch", host.extra_micro_batch);
+  if (job.strategy.micro_batches > 1)
+    add_borrowed(list, prefix + "extra_micro_batch", host.extra_micro_batch);
   if (fsdp) add_borrowed(list, prefix + "fsdp", host.fsdp);
   if (!shared || fsdp) return;
   add_borrowed(list, prefix + "sync_per_tensor", host.sync_per_tensor);
   add_borrowed(list, prefix + "per_bucket", host.per_bucket);
-  if (job.strategy.compression) add_borrowed(list, prefix + "hook_per_bucket", host.hook_per_bucket);
+  if (job.strategy.compression)
+    add_borrowed(list, prefix + "hook_per_bucket", host.hook_per_bucket);
 }
 
-// Products of one sample's layers that the machine's table does not reach, by their sizes.
-std::set<std::string> far_products(const ProductTable& table, const Network& network, const Job& job) {
-  std::set<std::string> far;
+// Products that the machine's table does not reach, by their flops.
+using Products = std::map<double, std::string>;
+
+Products far_products(const ProductTable& table, const Network& network, const Job& job) {
+  Products far;
   for (const Layer& layer : network.layers) {
     for (const LayerProduct& p : layer.products) {
       const double rows = p.rows_per_sample * job.samples_per_micro_batch();
       for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
         if (pass == Pass::data_gradient && !layer.needs_data_gradient) continue;
-        if (!table.price({pass, job.dtype, rows, p.in, p.out}).extrapolated) continue;
-        far.insert(count_text(rows) + " x " + count_text(p.in) + " -> " + count_text(p.out));
+        const Product product{pass, job.dtype, rows, p.in, p.out};
+        if (!table.price(product).extrapolated) continue;
+        far.emplace(product.flops().value(),
+                    count_text(rows) + " x " + count_text(p.in) + " -> " + count_text(p.out));
       }
     }
   }
@@ -47,8 +56,8 @@ std::set<std::string> far_products(const ProductTable& table, const Network& net
 }
 
 // Ranks and sizes that the link's curves of this collective do not hold.
-void outside_curves(std::vector<std::string>& list, const Link& link, Collective kind, const std::vector<Bytes>& messages,
-                    DType wire, int gpus) {
+void outside_curves(std::vector<std::string>& list, const Link& link, Collective kind,
+                    const std::vector<Bytes>& messages, DType wire, int gpus) {
   std::set<int> ranks;
   bool other_kind = true;
   for (const Curve& curve : link.curves) {
@@ -68,13 +77,15 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
   if (!other_kind && !ranks.contains(gpus)) {
     std::string measured;
     for (int n : ranks) measured += (measured.empty() ? "" : ", ") + std::to_string(n);
-    list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name + " was measured on " + measured + " ranks, not " +
-                   std::to_string(gpus));
+    list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name +
+                   " was measured on " + measured + " ranks, not " + std::to_string(gpus));
   } else if (other_kind) {
-    list.push_back("collective: " + std::string(name(kind)) + " on " + link.name + " was not measured; carried over from another");
+    list.push_back("collective: " + std::string(name(kind)) + " on " + link.name +
+                   " was not measured; carried over from another");
   } else {
-    list.push_back("message size: " + std::to_string(outside) + " of " + std::to_string(messages.size()) + " " +
-                   std::string(name(kind)) + " messages lie outside the sizes measured on " + link.name + " (up to " +
+    list.push_back("message size: " + std::to_string(outside) + " of " +
+                   std::to_string(messages.size()) + " " + std::string(name(kind)) +
+                   " messages lie outside the sizes measured on " + link.name + " (up to " +
                    size_text(largest) + ")");
   }
 }
@@ -99,19 +110,22 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
     list.push_back("link " + link.name + ": figures, not measured on this machine" +
                    (link.source.empty() ? "" : " (" + link.source + ")"));
   } else if (machine.find_link(link.name) == nullptr) {
-    list.push_back("link " + link.name + ": measured elsewhere" + (link.source.empty() ? "" : " (" + link.source + ")"));
+    list.push_back("link " + link.name + ": measured elsewhere" +
+                   (link.source.empty() ? "" : " (" + link.source + ")"));
   }
   return list;
 }
 
-std::vector<std::string> outside_calibration(const Machine& machine, const Link& link, const Network& network, const Job& job) {
+std::vector<std::string> outside_calibration(const Machine& machine, const Link& link,
+                                             const Network& network, const Job& job) {
   std::vector<std::string> list;
   const ProductTable table(machine, job.dtype);
-  std::set<std::string> far = far_products(table, network, job);
+  Products far = far_products(table, network, job);
   far.merge(far_products(table, network, job.one_gpu()));
   if (!far.empty()) {
-    list.push_back("shape: " + std::to_string(far.size()) + (far.size() == 1 ? " product lies" : " products lie") +
-                   " far from every measured one, as " + *far.begin());
+    list.push_back("shape: " + std::to_string(far.size()) +
+                   (far.size() == 1 ? " product lies" : " products lie") +
+                   " far from every measured one, as " + far.rbegin()->second);
   }
   const Explanation step = explain(machine, link, network, job);
   std::vector<Bytes> messages;
@@ -126,8 +140,10 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
   return list;
 }
 
-Explanation explain(const Machine& machine, const Link& link, const Network& network, const Job& job) {
+Explanation explain(const Machine& machine, const Link& link, const Network& network,
+                    const Job& job) {
   Explanation result;
+  result.residual_half_width = kNormalQuantile90 * machine.residual;
   if (job.gpus < 2 || !job.strategy.sync) return result;
   const bool fsdp = job.strategy.sharding == Sharding::fsdp_unit;
   const DType wire = job.strategy.compression.value_or(DType::fp32);
@@ -153,9 +169,12 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
     }
   }
   const Collective kind = fsdp ? Collective::all_gather : Collective::all_reduce;
-  result.peak_bus_bandwidth = kLargeMessage / price(link, {kind, wire, kLargeMessage, job.gpus}).time * bus_factor(kind, job.gpus);
+  result.peak_bus_bandwidth = kLargeMessage /
+                              price(link, {kind, wire, kLargeMessage, job.gpus}).time *
+                              bus_factor(kind, job.gpus);
   for (const Curve& curve : link.curves) {
-    if (curve.kind == kind && curve.ranks == job.gpus && curve.dtype == wire) result.peak_bus_bandwidth = curve.peak_bus_bandwidth();
+    if (curve.kind == kind && curve.ranks == job.gpus && curve.dtype == wire)
+      result.peak_bus_bandwidth = curve.peak_bus_bandwidth();
   }
   return result;
 }

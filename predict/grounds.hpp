@@ -1,18 +1,23 @@
-// What a forecast stands on: constants borrowed from elsewhere, and shapes, sizes or rank counts that were never measured.
+// What a forecast stands on: constants borrowed from elsewhere, and shapes, sizes or rank counts
+// that were never measured.
 #pragma once
 
 #include "predict/result.hpp"
 
 namespace ddpx {
 
-// Constants of the machine and the link that this job's step uses and that no measurement of theirs gave, as "name: origin".
-[[nodiscard]] std::vector<std::string> borrowed(const Machine& machine, const Link& link, const Job& job);
+// Constants of the machine and the link that this job's step uses and that no measurement of theirs
+// gave, as "name: origin".
+[[nodiscard]] std::vector<std::string> borrowed(const Machine& machine, const Link& link,
+                                                const Job& job);
 
-// What of the job lies outside the calibration, one sentence part per kind; empty when nothing does.
-[[nodiscard]] std::vector<std::string> outside_calibration(const Machine& machine, const Link& link, const Network& network,
-                                                           const Job& job);
+// What of the job lies outside the calibration, one sentence part per kind; empty when nothing
+// does.
+[[nodiscard]] std::vector<std::string> outside_calibration(const Machine& machine, const Link& link,
+                                                           const Network& network, const Job& job);
 
 // The step's collectives with their bandwidth, in the order they run.
-[[nodiscard]] Explanation explain(const Machine& machine, const Link& link, const Network& network, const Job& job);
+[[nodiscard]] Explanation explain(const Machine& machine, const Link& link, const Network& network,
+                                  const Job& job);
 
 }  // namespace ddpx

@@ -16,16 +16,20 @@ constexpr double kSlowest = 1e5;  // bytes/s: a modem
 constexpr double kFastest = 1e13;
 // A latency any link has; the bandwidth of a slow step does not depend on it.
 constexpr Seconds kLatency{10e-6};
-// A communication time below this share of the step is within what two runs of the same step differ by.
+// A communication time below this share of the step is within what two runs of the same step differ
+// by.
 constexpr double kNoise = 0.02;
 
-// What all-reduce reaches on links of each class, two ranks (shipped table of interconnects and the measurements behind it).
+// What all-reduce reaches on links of each class, two ranks (shipped table of interconnects and the
+// measurements behind it).
 struct Class {
   BytesPerSecond below;
   const char* reading;
 };
 constexpr std::array<Class, 6> kClasses{{
-    {BytesPerSecond(0.1e9), "below any working PCIe link: look for a fault (peer-to-peer blocked by IOMMU or ACS) or a network of 1 Gb/s or less"},
+    {BytesPerSecond(0.1e9),
+     "below any working PCIe link: look for a fault (peer-to-peer blocked by IOMMU or ACS) or a "
+     "network of 1 Gb/s or less"},
     {BytesPerSecond(1.3e9), "like TCP over a 10 Gb/s network; a PCIe link this slow is at fault"},
     {BytesPerSecond(4e9), "like a 25 Gb/s network, or PCIe 3 through host memory"},
     {BytesPerSecond(13e9), "like PCIe 3 or 4, or a 100 Gb/s network"},
@@ -51,14 +55,17 @@ Link link_of(BytesPerSecond bandwidth) {
 }
 
 std::string problem_of(const StepPair& steps, const Job& job) {
-  return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) + " GPUs beside " + time_text(steps.one) + " on one ";
+  return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) +
+         " GPUs beside " + time_text(steps.one) + " on one ";
 }
 
 }  // namespace
 
 StepPair parse_step_pair(std::string_view place, std::string_view text) {
   const auto reject = [&] {
-    throw InputError(place, "'" + shown(text) + "' is no pair of steps; accepted: t1=TIME,tn=TIME (one GPU, N GPUs), as t1=120ms,tn=180ms");
+    throw InputError(place, "'" + shown(text) +
+                                "' is no pair of steps; accepted: t1=TIME,tn=TIME (one GPU, N "
+                                "GPUs), as t1=120ms,tn=180ms");
   };
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) reject();
@@ -68,8 +75,10 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   return {parse_time(place, first.substr(3)), parse_time(place, second.substr(3))};
 }
 
-InferredLink infer_link(const Machine& machine, const Job& job, double parameters, const StepPair& steps) {
-  const Network network = measured_network(machine, job, {parameters, steps.one, job.batch_per_rank});
+InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
+                        const StepPair& steps) {
+  const Network network =
+      measured_network(machine, job, {parameters, steps.one, job.batch_per_rank});
   const auto step_at = [&](double log_bandwidth) {
     const Link link = link_of(BytesPerSecond(std::exp(log_bandwidth)));
     return StepModel(machine, link, network, job).run().total().value();
@@ -77,11 +86,15 @@ InferredLink infer_link(const Machine& machine, const Job& job, double parameter
   double low = std::log(kSlowest);
   double high = std::log(kFastest);
   if (steps.many.value() <= step_at(high) * (1 + kNoise)) {
-    throw UnmetError("--infer-link: " + problem_of(steps, job) + "shows no communication to infer a link from: with free communication it would take " +
-                     time_text(Seconds(step_at(high))) + "; any fast enough link explains it");
+    throw UnmetError(
+        "--infer-link: " + problem_of(steps, job) +
+        "shows no communication to infer a link from: with free communication it would take " +
+        time_text(Seconds(step_at(high))) + "; any fast enough link explains it");
   }
   if (steps.many.value() > step_at(low)) {
-    throw UnmetError("--infer-link: " + problem_of(steps, job) + "is slower than any link explains; the fault is elsewhere (data loading, a stuck rank)");
+    throw UnmetError(
+        "--infer-link: " + problem_of(steps, job) +
+        "is slower than any link explains; the fault is elsewhere (data loading, a stuck rank)");
   }
   // The step falls as the bandwidth rises; 60 halvings of 18 e-foldings leave no error.
   for (int i = 0; i < 60; ++i) {
@@ -93,11 +106,14 @@ InferredLink infer_link(const Machine& machine, const Job& job, double parameter
   result.job = job;
   result.one_gpu_step = steps.one;
   result.step = steps.many;
-  result.speedup = job.samples_per_step() / steps.many.value() / (job.one_gpu().samples_per_step() / steps.one.value());
+  result.speedup = job.samples_per_step() / steps.many.value() /
+                   (job.one_gpu().samples_per_step() / steps.one.value());
   result.bus_bandwidth = BytesPerSecond(std::exp(0.5 * (low + high)));
-  result.reading = std::to_string(job.gpus) + " GPUs train " + factor_text(result.speedup) + " as fast as one. For " + amount_text(parameters) +
-                   " parameters a link of " + rate_text(result.bus_bandwidth) +
-                   " all-reduce bus bandwidth explains it, if nothing but the link is at fault: " + reading_of(result.bus_bandwidth) + ".";
+  result.reading = std::to_string(job.gpus) + " GPUs train " + factor_text(result.speedup) +
+                   " as fast as one. For " + amount_text(parameters) + " parameters a link of " +
+                   rate_text(result.bus_bandwidth) +
+                   " all-reduce bus bandwidth explains it, if nothing but the link is at fault: " +
+                   reading_of(result.bus_bandwidth) + ".";
   return result;
 }
 

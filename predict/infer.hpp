@@ -1,4 +1,5 @@
-// The forecast turned around: which link explains a step that was measured on N GPUs, given the same model's step on one?
+// The forecast turned around: which link explains a step that was measured on N GPUs, given the
+// same model's step on one?
 #pragma once
 
 #include <string_view>
@@ -15,9 +16,11 @@ struct StepPair {
 // "t1=120ms,tn=180ms".
 [[nodiscard]] StepPair parse_step_pair(std::string_view place, std::string_view text);
 
-// Solves for the bus bandwidth at which the forecast step is the measured one; the answer is as good as the assumption that nothing but
-// the link is at fault. Throws UnmetError where no bandwidth explains the step: it is no slower than one with free communication, or
-// slower than the slowest link there is.
-[[nodiscard]] InferredLink infer_link(const Machine& machine, const Job& job, double parameters, const StepPair& steps);
+// Solves for the bus bandwidth at which the forecast step is the measured one; the answer is as
+// good as the assumption that nothing but the link is at fault. Throws UnmetError where no
+// bandwidth explains the step: it is no slower than one with free communication, or slower than the
+// slowest link there is.
+[[nodiscard]] InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
+                                      const StepPair& steps);
 
 }  // namespace ddpx

@@ -6,7 +6,8 @@
 namespace ddpx {
 namespace {
 
-// Nobody's figures are exact: a bandwidth read off a table differs by some 5 % from what a bucket sees, a latency by more.
+// Nobody's figures are exact: a bandwidth read off a table differs by some 5 % from what a bucket
+// sees, a latency by more.
 constexpr double kBandwidthError = 0.05;
 constexpr double kLatencyError = 0.20;
 constexpr const char* kOrigin = "given on the command line";
@@ -16,7 +17,8 @@ constexpr BytesPerSecond kFewChannels{50e9};
 }  // namespace
 
 bool looks_like_figures(std::string_view text) {
-  return !text.empty() && (text[0] == '.' || text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
+  return !text.empty() &&
+         (text[0] == '.' || text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
 }
 
 int assumed_channels(BytesPerSecond bus_bandwidth) { return bus_bandwidth < kFewChannels ? 4 : 24; }
@@ -25,7 +27,8 @@ Link link_from_figures(std::string_view place, std::string_view text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) {
     throw InputError(place, "'" + shown(text) +
-                                "' needs two figures: the bus bandwidth of a large all-reduce and the time of the smallest one "
+                                "' needs two figures: the bus bandwidth of a large all-reduce and "
+                                "the time of the smallest one "
                                 "on two ranks, as 25GB/s,10us");
   }
   const BytesPerSecond bandwidth = parse_rate(place, text.substr(0, comma));

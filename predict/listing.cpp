@@ -8,26 +8,31 @@
 namespace ddpx {
 namespace {
 
-// Below a link's line: its title and source. A source's address stays whole, so that it can be followed.
+// Below a link's line: its title and source. A source's address stays whole, so that it can be
+// followed.
 std::string note(const std::string& text) {
   if (text.empty()) return "";
   return wrapped(ascii(text), {.first = 4, .rest = 4, .whole_words = true});
 }
 
 std::string range_text(const Link& link) {
-  if (link.bandwidth_low.value() <= 0 || link.bandwidth_high == link.bandwidth_low) return rate_text(link.bandwidth.value);
+  if (link.bandwidth_low.value() <= 0 || link.bandwidth_high == link.bandwidth_low)
+    return rate_text(link.bandwidth.value);
   return rate_text(link.bandwidth_low) + " - " + rate_text(link.bandwidth_high);
 }
 
 }  // namespace
 
 std::string links_text(std::span<const Link> links) {
-  std::string text = wrapped("Latency of the smallest all-reduce on two ranks; bus bandwidth of a large one (usual, and range seen); peak of one "
-                             "direction by the standard.") +
+  std::string text = wrapped(
+                         "Latency of the smallest all-reduce on two ranks; bus bandwidth of a "
+                         "large one (usual, and range seen); peak of one "
+                         "direction by the standard.") +
                      "\n";
   for (const Link& link : links) {
-    text += wrapped(ascii(link.name) + ": " + time_text(link.latency.value) + ", " + rate_text(link.bandwidth.value) + " (" + range_text(link) +
-                        ")" + (link.peak.value() > 0 ? ", peak " + rate_text(link.peak) : ""),
+    text += wrapped(ascii(link.name) + ": " + time_text(link.latency.value) + ", " +
+                        rate_text(link.bandwidth.value) + " (" + range_text(link) + ")" +
+                        (link.peak.value() > 0 ? ", peak " + rate_text(link.peak) : ""),
                     {.rest = 4});
     text += note(link.title) + note(link.source);
   }
@@ -39,8 +44,8 @@ std::string machines_text(std::span<const Machine> machines) {
   for (const Machine& machine : machines) {
     std::string links;
     for (const Link& link : machine.links) links += (links.empty() ? "" : ", ") + link.name;
-    table.add({shortened(ascii(machine.name), 20), shortened(ascii(machine.device.name), 24), std::to_string(machine.products.size()),
-               shortened(ascii(links), 20)});
+    table.add({shortened(ascii(machine.name), 20), shortened(ascii(machine.device.name), 24),
+               std::to_string(machine.products.size()), shortened(ascii(links), 20)});
   }
   return table.text();
 }

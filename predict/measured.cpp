@@ -10,18 +10,23 @@ namespace ddpx {
 
 Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model) {
   const Seconds optimizer =
-      optimizer_traffic(job.optimizer, model.parameters) / machine.optimizer_bandwidth.value + machine.kernel_gap.value;
+      optimizer_traffic(job.optimizer, model.parameters) / machine.optimizer_bandwidth.value +
+      machine.kernel_gap.value;
   if (!(model.step > optimizer)) {
-    throw InputError("--step-time", time_text(model.step) + " is no longer than the optimizer's update of " + amount_text(model.parameters) +
-                                        " parameters alone takes on " + machine.name + " (" + time_text(optimizer) +
-                                        "); give the time of a whole step, or the right --params");
+    throw InputError("--step-time",
+                     time_text(model.step) + " is no longer than the optimizer's update of " +
+                         amount_text(model.parameters) + " parameters alone takes on " +
+                         machine.name + " (" + time_text(optimizer) +
+                         "); give the time of a whole step, or the right --params");
   }
-  // A step alone on a GPU never waits: it ran at the sustained clock, which the model applies again.
+  // A step alone on a GPU never waits: it ran at the sustained clock, which the model applies
+  // again.
   const double hot = machine.sustained ? machine.sustained->value : 1.0;
   OpaqueShape shape;
   shape.parameters = model.parameters;
   shape.compute_per_sample = (model.step - optimizer) / (hot * model.batch);
-  if (const HostCosts* host = machine.host_costs(job.engine); host != nullptr && host->step_per_tensor.value.value() > 0) {
+  if (const HostCosts* host = machine.host_costs(job.engine);
+      host != nullptr && host->step_per_tensor.value.value() > 0) {
     const double most = std::floor(model.step / host->step_per_tensor.value);
     shape.tensors = static_cast<int>(std::clamp(most, 1.0, static_cast<double>(shape.tensors)));
   }

@@ -12,9 +12,11 @@ struct MeasuredModel {
   double batch = 1;  // samples of that step
 };
 
-// The network whose one-GPU step on `machine` is the measured one: the optimizer's share (optimizer_traffic over the machine's bandwidth)
-// is taken out, the rest is compute in proportion to the samples. Its tensors are few enough that launching them does not take longer
-// than the step that was measured. Throws InputError where the optimizer alone takes as long.
-[[nodiscard]] Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model);
+// The network whose one-GPU step on `machine` is the measured one: the optimizer's share
+// (optimizer_traffic over the machine's bandwidth) is taken out, the rest is compute in proportion
+// to the samples. Its tensors are few enough that launching them does not take longer than the step
+// that was measured. Throws InputError where the optimizer alone takes as long.
+[[nodiscard]] Network measured_network(const Machine& machine, const Job& job,
+                                       const MeasuredModel& model);
 
 }  // namespace ddpx

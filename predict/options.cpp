@@ -10,7 +10,8 @@ constexpr const char* kDescription =
     "speedup over one GPU with its 90 % interval, and where along a sweep it\n"
     "crosses 1. Needs no GPU.";
 
-constexpr const char* kFooter = R"(Sizes: KB = 10^3 B, KiB = 2^10 B; GB/s: bytes, Gb/s: bits; counts take K, M, B.
+constexpr const char* kFooter =
+    R"(Sizes: KB = 10^3 B, KiB = 2^10 B; GB/s: bytes, Gb/s: bits; counts take K, M, B.
 
 Examples:
   ddpx-predict --link nvlink --gpus 2,4,8
@@ -24,40 +25,53 @@ constexpr const char* kAnswer = "Answer";
 
 void add_machine(CommandLine& line, Options& o) {
   constexpr const char* kGroup = "Machine and link";
-  line.one(kGroup, "--machine", o.machine, "FILE|NAME", "calibrated machine (default: the GPU machine\ncalibrated last on this host, else t4x2)");
-  line.many(kGroup, "--link", o.links, "NAME|FILE|FIGURES",
-            "link between the GPUs: a name of --list-links or\nof the machine, a family (nvlink, pcie), a link\nfile, an nccl-tests log, "
-            "or bus bandwidth and\nlatency as 25GB/s,10us; repeatable (default: the\nmachine's first)");
+  line.one(
+      kGroup, "--machine", o.machine, "FILE|NAME",
+      "calibrated machine (default: the GPU machine\ncalibrated last on this host, else t4x2)");
+  line.many(
+      kGroup, "--link", o.links, "NAME|FILE|FIGURES",
+      "link between the GPUs: a name of --list-links or\nof the machine, a family (nvlink, pcie), "
+      "a link\nfile, an nccl-tests log, "
+      "or bus bandwidth and\nlatency as 25GB/s,10us; repeatable (default: the\nmachine's first)");
   line.one(kGroup, "--gpus", o.gpus, "N,...", "GPU counts (default: 2)");
 }
 
 void add_network(CommandLine& line, Options& o) {
   constexpr const char* kGroup = "Network";
   line.many(kGroup, "--network", o.networks, "SPEC|FILE",
-            "mlp:width=W,depth=D, gpt:layers=L,hidden=H,... or\na network file; repeatable (default: mlp:depth=8\nwith --sweep "
+            "mlp:width=W,depth=D, gpt:layers=L,hidden=H,... or\na network file; repeatable "
+            "(default: mlp:depth=8\nwith --sweep "
             "width=256:8192)");
   line.one(kGroup, "--params", o.params, "COUNT", "parameters of a model known by its step time");
   line.one(kGroup, "--step-time", o.step_time, "TIME", "its measured step on one GPU, as 120ms");
-  line.one(kGroup, "--sweep", o.sweep, "KEY=LOW:HIGH", "vary a key of --network, or batch; doubles unless\na step follows, as :x4 or :+256");
+  line.one(kGroup, "--sweep", o.sweep, "KEY=LOW:HIGH",
+           "vary a key of --network, or batch; doubles unless\na step follows, as :x4 or :+256");
 }
 
 void add_training(CommandLine& line, Options& o) {
   constexpr const char* kGroup = "Training";
-  line.one(kGroup, "--batch", o.batch, "B,...", "samples per rank and micro-batch (default: 256);\nwith --scaling strong, of all ranks");
-  line.one(kGroup, "--scaling", o.scaling, "weak|strong", "whether the batch grows with the GPUs\n(default: weak)");
-  line.one(kGroup, "--dtype", o.dtype, "TYPE", "of the products: fp32, tf32, bf16, fp16\n(default: fp32)");
+  line.one(kGroup, "--batch", o.batch, "B,...",
+           "samples per rank and micro-batch (default: 256);\nwith --scaling strong, of all ranks");
+  line.one(kGroup, "--scaling", o.scaling, "weak|strong",
+           "whether the batch grows with the GPUs\n(default: weak)");
+  line.one(kGroup, "--dtype", o.dtype, "TYPE",
+           "of the products: fp32, tf32, bf16, fp16\n(default: fp32)");
   line.one(kGroup, "--optimizer", o.optimizer, "NAME", "sgd or adamw (default: sgd)");
-  line.one(kGroup, "--engine", o.engine, "NAME", "native or torch, whose host costs to count\n(default: torch)");
+  line.one(kGroup, "--engine", o.engine, "NAME",
+           "native or torch, whose host costs to count\n(default: torch)");
   line.many(kGroup, "--strategy", o.strategies, "WORDS",
-            "ddp, accumulate=K, compress=fp16|bf16,\nbucket=SIZE, first-bucket=SIZE, bucket-view,\nchannels=C, fsdp=unit, no-sync; commas "
+            "ddp, accumulate=K, compress=fp16|bf16,\nbucket=SIZE, first-bucket=SIZE, "
+            "bucket-view,\nchannels=C, fsdp=unit, no-sync; commas "
             "combine,\nrepeat to compare (default: ddp)");
 }
 
 void add_answer(CommandLine& line, Options& o) {
   line.flag(kAnswer, "--crossover", o.crossover, "add the batch per rank from which on it pays");
-  line.flag(kAnswer, "--explain", o.explain, "add where each step's time goes and what the\ninterval rests on");
+  line.flag(kAnswer, "--explain", o.explain,
+            "add where each step's time goes and what the\ninterval rests on");
   line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
-           "instead: the link that explains the steps measured\non one and on --gpus GPUs, for --params");
+           "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
+           "--params");
   line.flag(kAnswer, "--list-links", o.list_links, "instead: the interconnects known by name");
   line.flag(kAnswer, "--list-machines", o.list_machines, "instead: the machines known by name");
   line.flag(kAnswer, "--csv", o.csv, "print CSV");

@@ -1,4 +1,5 @@
-// The command line of ddpx-predict as written: words, not yet values. request.hpp gives them their meaning.
+// The command line of ddpx-predict as written: words, not yet values. request.hpp gives them their
+// meaning.
 #pragma once
 
 #include <optional>
@@ -37,6 +38,7 @@ struct ParsedOptions {
 };
 
 // Throws InputError for an unknown or malformed option, with the nearest accepted one.
-[[nodiscard]] ParsedOptions parse_options(int argc, const char* const* argv, const std::string& version);
+[[nodiscard]] ParsedOptions parse_options(int argc, const char* const* argv,
+                                          const std::string& version);
 
 }  // namespace ddpx

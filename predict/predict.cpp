@@ -28,9 +28,11 @@ std::string answer(const Options& options) {
   if (options.list_links || options.list_machines) return listing(options);
   std::ostringstream talk;  // held back: a failure says one line and no more
   const Resolvers names = resolvers(talk);
-  const ForecastDocument document = options.infer_link ? infer(options, names) : run(query_from(options, names));
+  const ForecastDocument document =
+      options.infer_link ? infer(options, names) : run(query_from(options, names));
   std::cerr << talk.str();
-  for (const std::string& warning : document.warnings) std::cerr << "ddpx-predict: warning: " << warning << "\n";
+  for (const std::string& warning : document.warnings)
+    std::cerr << "ddpx-predict: warning: " << warning << "\n";
   if (options.json) return io::to_json(document, io::provenance());
   return options.csv ? csv_of(document) : text_of(document);
 }

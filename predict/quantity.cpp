@@ -16,14 +16,16 @@ struct Unit {
 };
 
 constexpr Unit kAmounts[] = {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-constexpr Unit kSizes[] = {{"B", 1},        {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9},
+constexpr Unit kSizes[] = {{"B", 1},        {"KB", 1e3},     {"MB", 1e6},    {"GB", 1e9},
                            {"KiB", 1024.0}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
-constexpr Unit kRates[] = {{"KB/s", 1e3},      {"MB/s", 1e6},        {"GB/s", 1e9},        {"TB/s", 1e12},
-                           {"KiB/s", 1024.0},  {"MiB/s", 0x1p20},    {"GiB/s", 0x1p30},    {"Mb/s", 1e6 / 8},
-                           {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8}};
-constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
+constexpr Unit kRates[] = {
+    {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 1024.0},
+    {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8}};
+constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
+                           {"s", 1},     {"min", 60},  {"h", 3600}};
 
-[[noreturn]] void reject(std::string_view place, std::string_view text, const std::string& problem) {
+[[noreturn]] void reject(std::string_view place, std::string_view text,
+                         const std::string& problem) {
   throw InputError(place, "'" + shown(text) + "' " + problem);
 }
 
@@ -32,7 +34,8 @@ struct Number {
   std::string_view rest;
 };
 
-// The number `text` begins with; nullopt when it begins with none. from_chars also knows "inf", "nan" and a minus sign; we do not.
+// The number `text` begins with; nullopt when it begins with none. from_chars also knows "inf",
+// "nan" and a minus sign; we do not.
 std::optional<Number> leading_number(std::string_view text) {
   if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return std::nullopt;
   Number number;
@@ -66,18 +69,20 @@ double parse_with_unit(std::string_view place, std::string_view text, std::span<
 
 double whole(std::string_view place, std::string_view text, std::string_view part) {
   const auto number = leading_number(part);
-  if (!number || !number->rest.empty() || number->value < 1 || number->value != std::floor(number->value) ||
-      number->value > 0x1p53) {
-    reject(place, text, "needs whole numbers of at least 1, as width=256:8192; '" + shown(part) + "' is none");
+  if (!number || !number->rest.empty() || number->value < 1 ||
+      number->value != std::floor(number->value) || number->value > 0x1p53) {
+    reject(place, text,
+           "needs whole numbers of at least 1, as width=256:8192; '" + shown(part) + "' is none");
   }
   return number->value;
 }
 
-constexpr std::string_view kSweepForm = "accepted: KEY=LOW:HIGH, then :xFACTOR or :+STEP, as width=256:8192:x2";
+constexpr std::string_view kSweepForm =
+    "accepted: KEY=LOW:HIGH, then :xFACTOR or :+STEP, as width=256:8192:x2";
 
 // The values from low to high; `step` is "x2", "+256" or empty.
-std::vector<double> sweep_values(std::string_view place, std::string_view text, double low, double high,
-                                 std::string_view step) {
+std::vector<double> sweep_values(std::string_view place, std::string_view text, double low,
+                                 double high, std::string_view step) {
   double factor = 2;
   double add = 0;
   if (!step.empty()) {
@@ -97,11 +102,13 @@ std::vector<double> sweep_values(std::string_view place, std::string_view text, 
     if (values.empty() || value > values.back()) values.push_back(value);
     const double next = add > 0 ? exact + add : exact * factor;
     if (++steps > kMostSweepPoints || next <= exact) {
-      reject(place, text, "takes more than " + std::to_string(kMostSweepPoints) + " steps; give a larger one");
+      reject(place, text,
+             "takes more than " + std::to_string(kMostSweepPoints) + " steps; give a larger one");
     }
     exact = next;
   }
-  if (values.size() < 2) reject(place, text, "has one point only; the step must fit between the ends");
+  if (values.size() < 2)
+    reject(place, text, "has one point only; the step must fit between the ends");
   return values;
 }
 
@@ -117,28 +124,32 @@ std::string shown(std::string_view text) {
 
 int parse_count(std::string_view place, std::string_view text, int least, int most) {
   const auto number = leading_number(text);
-  if (!number || !number->rest.empty() || number->value != std::floor(number->value) || number->value < least ||
-      number->value > most) {
-    reject(place, text, "is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  if (!number || !number->rest.empty() || number->value != std::floor(number->value) ||
+      number->value < least || number->value > most) {
+    reject(place, text,
+           "is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return static_cast<int>(number->value);
 }
 
 double parse_amount(std::string_view place, std::string_view text) {
-  return parse_with_unit(place, text, kAmounts, "a number such as 350000000 or 350M (K, M, B or G, T)");
+  return parse_with_unit(place, text, kAmounts,
+                         "a number such as 350000000 or 350M (K, M, B or G, T)");
 }
 
 Bytes parse_size(std::string_view place, std::string_view text) {
-  return Bytes(parse_with_unit(place, text, kSizes, "a size such as 25MiB (" + names(kSizes) + ")"));
+  return Bytes(
+      parse_with_unit(place, text, kSizes, "a size such as 25MiB (" + names(kSizes) + ")"));
 }
 
 BytesPerSecond parse_rate(std::string_view place, std::string_view text) {
-  return BytesPerSecond(
-      parse_with_unit(place, text, kRates, "a rate such as 25GB/s (bytes) or 200Gb/s (bits): " + names(kRates)));
+  return BytesPerSecond(parse_with_unit(
+      place, text, kRates, "a rate such as 25GB/s (bytes) or 200Gb/s (bits): " + names(kRates)));
 }
 
 Seconds parse_time(std::string_view place, std::string_view text) {
-  return Seconds(parse_with_unit(place, text, kTimes, "a time such as 120ms (" + names(kTimes) + ")"));
+  return Seconds(
+      parse_with_unit(place, text, kTimes, "a time such as 120ms (" + names(kTimes) + ")"));
 }
 
 std::vector<std::string> parse_list(std::string_view place, std::string_view text) {
@@ -146,8 +157,10 @@ std::vector<std::string> parse_list(std::string_view place, std::string_view tex
   std::size_t begin = 0;
   while (true) {
     const std::size_t end = text.find(',', begin);
-    const std::string_view word = text.substr(begin, end == std::string_view::npos ? end : end - begin);
-    if (word.empty()) reject(place, text, "has an empty entry; separate values by single commas, as 2,4,8");
+    const std::string_view word =
+        text.substr(begin, end == std::string_view::npos ? end : end - begin);
+    if (word.empty())
+      reject(place, text, "has an empty entry; separate values by single commas, as 2,4,8");
     words.emplace_back(word);
     if (end == std::string_view::npos) return words;
     begin = end + 1;
@@ -157,14 +170,17 @@ std::vector<std::string> parse_list(std::string_view place, std::string_view tex
 Sweep parse_sweep(std::string_view place, std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::size_t colon = text.find(':');
-  if (equals == 0 || equals == std::string_view::npos || colon == std::string_view::npos || colon < equals) {
+  if (equals == 0 || equals == std::string_view::npos || colon == std::string_view::npos ||
+      colon < equals) {
     reject(place, text, "is no sweep; " + std::string(kSweepForm));
   }
   const std::size_t second = text.find(':', colon + 1);
   Sweep sweep;
   sweep.key = std::string(text.substr(0, equals));
   const double low = whole(place, text, text.substr(equals + 1, colon - equals - 1));
-  const double high = whole(place, text, text.substr(colon + 1, second == std::string_view::npos ? second : second - colon - 1));
+  const double high =
+      whole(place, text,
+            text.substr(colon + 1, second == std::string_view::npos ? second : second - colon - 1));
   if (!(high > low)) reject(place, text, "must end above where it begins");
   std::string_view step;
   if (second != std::string_view::npos) {

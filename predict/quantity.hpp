@@ -1,7 +1,9 @@
-// Numbers as people write them on a command line: "350M", "25GB/s", "200Gb/s", "10us", "256:8192:x2".
+// Numbers as people write them on a command line: "350M", "25GB/s", "200Gb/s", "10us",
+// "256:8192:x2".
 //
-// Strict on purpose: a forecast from a misread unit looks as sound as a right one. Units are spelled exactly (B bytes, b bits; GB is
-// 10^9 B, GiB 2^30 B), nothing is guessed, and every refusal says what is accepted.
+// Strict on purpose: a forecast from a misread unit looks as sound as a right one. Units are
+// spelled exactly (B bytes, b bits; GB is 10^9 B, GiB 2^30 B), nothing is guessed, and every
+// refusal says what is accepted.
 #pragma once
 
 #include <string>
@@ -12,7 +14,8 @@
 
 namespace ddpx {
 
-// Each throws InputError at `place` (the flag) for anything but one whole number with its unit and nothing around it.
+// Each throws InputError at `place` (the flag) for anything but one whole number with its unit and
+// nothing around it.
 
 // "8": a whole number in [least, most].
 [[nodiscard]] int parse_count(std::string_view place, std::string_view text, int least, int most);
@@ -28,8 +31,8 @@ namespace ddpx {
 // The words of a comma-separated list, none empty.
 [[nodiscard]] std::vector<std::string> parse_list(std::string_view place, std::string_view text);
 
-// "width=256:8192", ":x2" or ":+256" after it for the step; doubling is usual. The values are whole, ascending and distinct; the upper
-// end is a value only when a step reaches it.
+// "width=256:8192", ":x2" or ":+256" after it for the step; doubling is usual. The values are
+// whole, ascending and distinct; the upper end is a value only when a step reaches it.
 struct Sweep {
   std::string key;
   std::vector<double> values;

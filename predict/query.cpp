@@ -26,7 +26,8 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
   row.forecast = forecast(machine, setting.link, network, job);
-  if (row.forecast.extrapolated) row.extrapolated = outside_calibration(machine, setting.link, network, job);
+  if (row.forecast.extrapolated)
+    row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
@@ -43,9 +44,10 @@ std::optional<double> break_even(const Setting& setting, const Network& network)
   return break_even_batch(speedup_at, least, kLargestBatch);
 }
 
-// Finds the crossings over rows of one sweep; nothing when the axis does not rise along it (a key that adds no parameters).
-std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series, std::span<const ForecastRow> rows,
-                                      SweepAxis axis) {
+// Finds the crossings over rows of one sweep; nothing when the axis does not rise along it (a key
+// that adds no parameters).
+std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series,
+                                      std::span<const ForecastRow> rows, SweepAxis axis) {
   std::vector<SweepPoint> points;
   for (const ForecastRow& row : rows) {
     const double x = axis == SweepAxis::parameters ? row.parameters : row.job.batch_per_rank;
@@ -61,7 +63,9 @@ std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSerie
   result.axis = axis;
   result.sweep_low = points.front().x;
   result.sweep_high = points.back().x;
-  const auto by_speedup = [](const SweepPoint& a, const SweepPoint& b) { return a.speedup.value < b.speedup.value; };
+  const auto by_speedup = [](const SweepPoint& a, const SweepPoint& b) {
+    return a.speedup.value < b.speedup.value;
+  };
   const auto [lowest, highest] = std::minmax_element(points.begin(), points.end(), by_speedup);
   result.lowest_speedup = lowest->speedup;
   result.highest_speedup = highest->speedup;
@@ -91,8 +95,8 @@ class Runner {
     document_.device = query_.machine.device.name;
     document_.warnings = query_.warnings;
     if (query_.machine.host_costs(query_.job.engine) == nullptr) {
-      warn("machine " + query_.machine.name + " has no host costs for the " + std::string(name(query_.job.engine)) +
-           " engine: the forecast leaves the host out");
+      warn("machine " + query_.machine.name + " has no host costs for the " +
+           std::string(name(query_.job.engine)) + " engine: the forecast leaves the host out");
     }
   }
 
@@ -101,7 +105,8 @@ class Runner {
 
   void add_row(const Setting& setting, const Network& network) {
     document_.rows.push_back(row_of(setting, network, setting.job));
-    if (query_.crossover && crosses(setting)) document_.rows.back().break_even_batch_per_rank = break_even(setting, network);
+    if (query_.crossover && crosses(setting))
+      document_.rows.back().break_even_batch_per_rank = break_even(setting, network);
   }
 
   void add_networks(const Setting& base, const NetworkSeries& series, double batch) {
@@ -125,14 +130,16 @@ class Runner {
     if (crosses(setting)) add_crossover(setting, series, first, SweepAxis::batch_per_rank);
   }
 
-  void add_crossover(const Setting& setting, const NetworkSeries& series, std::size_t first, SweepAxis axis) {
+  void add_crossover(const Setting& setting, const NetworkSeries& series, std::size_t first,
+                     SweepAxis axis) {
     const std::span<const ForecastRow> rows = std::span(document_.rows).subspan(first);
     std::optional<CrossoverRow> found = crossover(setting, series, rows, axis);
     if (!found) return;
     if (query_.crossover) {
       const double largest = series.sweep.empty() ? 0 : series.sweep.back();
       found->break_even_batch_per_rank = rows.back().break_even_batch_per_rank;
-      if (axis == SweepAxis::batch_per_rank) found->break_even_batch_per_rank = break_even(setting, series.at(largest));
+      if (axis == SweepAxis::batch_per_rank)
+        found->break_even_batch_per_rank = break_even(setting, series.at(largest));
     }
     document_.crossovers.push_back(std::move(*found));
   }
@@ -143,12 +150,15 @@ class Runner {
 
 void check(const Query& query) {
   double networks = 0;
-  for (const NetworkSeries& series : query.networks) networks += static_cast<double>(std::max<std::size_t>(1, series.sweep.size()));
-  const double rows = networks * static_cast<double>(query.links.size()) * static_cast<double>(query.gpus.size()) *
-                      static_cast<double>(query.strategies.size()) * static_cast<double>(query.batches.size());
+  for (const NetworkSeries& series : query.networks)
+    networks += static_cast<double>(std::max<std::size_t>(1, series.sweep.size()));
+  const double rows =
+      networks * static_cast<double>(query.links.size()) * static_cast<double>(query.gpus.size()) *
+      static_cast<double>(query.strategies.size()) * static_cast<double>(query.batches.size());
   if (rows > static_cast<double>(kMostRows)) {
-    throw InputError("--sweep", "and the other lists combine to more than " + std::to_string(kMostRows) +
-                                         " forecasts; give fewer values or a larger --sweep step");
+    throw InputError("--sweep", "and the other lists combine to more than " +
+                                    std::to_string(kMostRows) +
+                                    " forecasts; give fewer values or a larger --sweep step");
   }
 }
 

@@ -1,5 +1,5 @@
-// The question put to the model, with every name already resolved: which networks on how many GPUs of which machine over which links.
-// run() answers it; it reads no file, no clock and no device.
+// The question put to the model, with every name already resolved: which networks on how many GPUs
+// of which machine over which links. run() answers it; it reads no file, no clock and no device.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,8 @@
 
 namespace ddpx {
 
-// One network, or a family along a sweep. Networks are made one at a time: a long sweep never holds them all.
+// One network, or a family along a sweep. Networks are made one at a time: a long sweep never holds
+// them all.
 struct NetworkSeries {
   std::string name;           // as for --network, without the swept key
   std::vector<double> sweep;  // empty: one network, made from any value
@@ -33,8 +34,8 @@ struct Query {
 // More rows than this are refused before any is computed.
 inline constexpr std::size_t kMostRows = 1'000'000;
 
-// Every combination of links, GPU counts, strategies, batches and networks, in that order; the networks vary fastest. Throws InputError
-// for what the model refuses.
+// Every combination of links, GPU counts, strategies, batches and networks, in that order; the
+// networks vary fastest. Throws InputError for what the model refuses.
 [[nodiscard]] ForecastDocument run(const Query& query);
 
 }  // namespace ddpx

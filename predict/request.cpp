@@ -30,7 +30,8 @@ auto distinct_list(std::string_view flag, const std::string& text, Parse parse) 
 }
 
 template <class Value, class From>
-Value word_of(std::string_view flag, const std::string& text, From from, std::string_view accepted) {
+Value word_of(std::string_view flag, const std::string& text, From from,
+              std::string_view accepted) {
   if (const std::optional<Value> value = from(text)) return *value;
   throw InputError(flag, "'" + shown(text) + "' is unknown; accepted: " + std::string(accepted));
 }
@@ -43,8 +44,10 @@ std::optional<Scaling> scaling_from(std::string_view word) {
 
 double batch_of(const std::string& word) {
   const double batch = parse_amount("--batch", word);
-  if (batch < 1 || batch > kMostBatch || batch != static_cast<double>(static_cast<long long>(batch))) {
-    throw InputError("--batch", "'" + shown(word) + "' is no whole number of samples from 1 to 10^9");
+  if (batch < 1 || batch > kMostBatch ||
+      batch != static_cast<double>(static_cast<long long>(batch))) {
+    throw InputError("--batch",
+                     "'" + shown(word) + "' is no whole number of samples from 1 to 10^9");
   }
   return batch;
 }
@@ -61,45 +64,56 @@ NetworkSeries family(const std::string& spec, const Sweep& sweep) {
   NetworkSeries series;
   series.name = spec;
   series.sweep = sweep.values;
-  series.at = [spec, key = sweep.key](double value) { return network_from(with_key(spec, key, value)); };
+  series.at = [spec, key = sweep.key](double value) {
+    return network_from(with_key(spec, key, value));
+  };
   for (double end : {sweep.values.front(), sweep.values.back()}) static_cast<void>(series.at(end));
   return series;
 }
 
 bool gives_key(const std::string& spec, const std::string& key) {
-  return spec.find(":" + key + "=") != std::string::npos || spec.find("," + key + "=") != std::string::npos;
+  return spec.find(":" + key + "=") != std::string::npos ||
+         spec.find("," + key + "=") != std::string::npos;
 }
 
-std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep, const Resolvers& resolvers) {
+std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep,
+                                       const Resolvers& resolvers) {
   const bool widths = sweep && sweep->key != "batch";
-  if (options.networks.empty() && !sweep) return {family(kDefaultNetwork, parse_sweep("--sweep", kDefaultSweep))};
+  if (options.networks.empty() && !sweep)
+    return {family(kDefaultNetwork, parse_sweep("--sweep", kDefaultSweep))};
   if (options.networks.empty() && widths) return {family(kDefaultNetwork, *sweep)};
   std::vector<NetworkSeries> list;
   std::set<std::string> names;
   for (const std::string& text : options.networks) {
     if (!widths) {
-      list.push_back(fixed(is_network_spec(text) ? network_from(text) : resolvers.network_file(text)));
+      list.push_back(
+          fixed(is_network_spec(text) ? network_from(text) : resolvers.network_file(text)));
     } else if (!is_network_spec(text)) {
-      throw InputError("--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
-                                      "' does not have; sweep batch, or name a generator such as mlp:depth=8");
+      throw InputError(
+          "--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
+                         "' does not have; sweep batch, or name a generator such as mlp:depth=8");
     } else if (gives_key(text, sweep->key)) {
-      throw InputError("--network", "'" + shown(text) + "' sets " + sweep->key + ", which --sweep varies; leave it out");
+      throw InputError("--network", "'" + shown(text) + "' sets " + sweep->key +
+                                        ", which --sweep varies; leave it out");
     } else {
       list.push_back(family(text, *sweep));
     }
-    if (!names.insert(list.back().name).second) throw InputError("--network", "'" + shown(text) + "' is given twice");
+    if (!names.insert(list.back().name).second)
+      throw InputError("--network", "'" + shown(text) + "' is given twice");
   }
   return list;
 }
 
-std::vector<Link> links_of(const Options& options, const Machine& machine, const Resolvers& resolvers) {
+std::vector<Link> links_of(const Options& options, const Machine& machine,
+                           const Resolvers& resolvers) {
   if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
   std::vector<Link> list;
   std::set<std::string> names;
   for (const std::string& text : options.links) {
     list.push_back(resolvers.link(text, machine));
     if (!names.insert(list.back().name).second) {
-      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) + "', which is already given");
+      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) +
+                                     "', which is already given");
     }
   }
   return list;
@@ -120,10 +134,15 @@ std::vector<Strategy> strategies_of(const Options& options) {
 
 Job job_of(const Options& options) {
   Job job;
-  if (options.engine) job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
-  if (options.dtype) job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
-  if (options.optimizer) job.optimizer = word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
-  if (options.scaling) job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
+  if (options.engine)
+    job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
+  if (options.dtype)
+    job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
+  if (options.optimizer)
+    job.optimizer =
+        word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
+  if (options.scaling)
+    job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
   return job;
 }
 
@@ -131,7 +150,8 @@ Job job_of(const Options& options) {
 void check_one_gpu(const Query& query, const Options& options) {
   if (query.gpus != std::vector<int>{1}) return;
   const auto useless = [](const char* flag) {
-    throw InputError(flag, "cannot change a step on one GPU; leave it out or give --gpus 2 or more");
+    throw InputError(flag,
+                     "cannot change a step on one GPU; leave it out or give --gpus 2 or more");
   };
   if (!options.links.empty()) useless("--link");
   if (options.scaling) useless("--scaling");
@@ -142,7 +162,8 @@ void check_one_gpu(const Query& query, const Options& options) {
 // The GPU counts asked for; two where none are.
 std::vector<int> gpus_of(const Options& options) {
   if (!options.gpus) return {2};
-  return distinct_list("--gpus", *options.gpus, [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
+  return distinct_list("--gpus", *options.gpus,
+                       [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
 }
 
 // A stated time is priced in whatever dtype the machine has products of: there are none to price.
@@ -158,7 +179,8 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   const double parameters = parse_amount("--params", options.params.value());
   Job job = job_of(options);
   const std::vector<int> gpus = gpus_of(options);
-  if (gpus.size() != 1 || gpus.front() < 2) throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+  if (gpus.size() != 1 || gpus.front() < 2)
+    throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
   job.gpus = gpus.front();
   job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
   const Machine machine = resolvers.machine(options.machine);
@@ -189,8 +211,8 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.links = links_of(options, query.machine, resolvers);
   }
   if (options.params) {
-    const MeasuredModel model{parse_amount("--params", *options.params), parse_time("--step-time", *options.step_time),
-                              query.batches.front()};
+    const MeasuredModel model{parse_amount("--params", *options.params),
+                              parse_time("--step-time", *options.step_time), query.batches.front()};
     use_any_dtype(query.job, query.machine);
     query.networks = {fixed(measured_network(query.machine, query.job, model))};
   } else {

@@ -1,5 +1,6 @@
-// From the words of the command line to a query. Every contradiction is an error here, and so is an option that cannot change the
-// answer asked for: a flag silently ignored makes a wrong forecast look like the one that was asked for.
+// From the words of the command line to a query. Every contradiction is an error here, and so is an
+// option that cannot change the answer asked for: a flag silently ignored makes a wrong forecast
+// look like the one that was asked for.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,8 @@
 
 namespace ddpx {
 
-// How names become machines, links and networks; the program reads files and shipped data, a test has its own.
+// How names become machines, links and networks; the program reads files and shipped data, a test
+// has its own.
 struct Resolvers {
   std::function<Machine(const std::optional<std::string>& name)> machine;
   // Without a name: the link to take when none is asked for.
@@ -17,13 +19,14 @@ struct Resolvers {
   std::function<Network(const std::string& path)> network_file;
 };
 
-// The network of a bare question ("--link nvlink"): the published study of two T4s, an MLP of depth 8 swept over its width.
+// The network of a bare question ("--link nvlink"): the published study of two T4s, an MLP of depth
+// 8 swept over its width.
 inline constexpr const char* kDefaultNetwork = "mlp:depth=8";
 inline constexpr const char* kDefaultSweep = "width=256:8192";
 inline constexpr double kDefaultBatch = 256;
 
-// Checks what needs no file: lists and formats that exclude one another, options without effect. Called first, so that a contradiction
-// is reported even where a file is missing.
+// Checks what needs no file: lists and formats that exclude one another, options without effect.
+// Called first, so that a contradiction is reported even where a file is missing.
 void check(const Options& options);
 
 // Throws InputError. Calls check() first.

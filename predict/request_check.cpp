@@ -15,57 +15,94 @@ struct Given {
 
 // Every option that takes part in a forecast, and whether it was given.
 std::vector<Given> forecast_options(const Options& o) {
-  return {{"--machine", o.machine.has_value()},     {"--link", !o.links.empty()},
-          {"--gpus", o.gpus.has_value()},           {"--network", !o.networks.empty()},
-          {"--params", o.params.has_value()},       {"--step-time", o.step_time.has_value()},
-          {"--batch", o.batch.has_value()},         {"--sweep", o.sweep.has_value()},
-          {"--engine", o.engine.has_value()},       {"--dtype", o.dtype.has_value()},
-          {"--optimizer", o.optimizer.has_value()}, {"--scaling", o.scaling.has_value()},
-          {"--strategy", !o.strategies.empty()},    {"--infer-link", o.infer_link.has_value()},
-          {"--crossover", o.crossover},             {"--explain", o.explain},
-          {"--csv", o.csv},                         {"--json", o.json}};
+  return {{"--machine", o.machine.has_value()},
+          {"--link", !o.links.empty()},
+          {"--gpus", o.gpus.has_value()},
+          {"--network", !o.networks.empty()},
+          {"--params", o.params.has_value()},
+          {"--step-time", o.step_time.has_value()},
+          {"--batch", o.batch.has_value()},
+          {"--sweep", o.sweep.has_value()},
+          {"--engine", o.engine.has_value()},
+          {"--dtype", o.dtype.has_value()},
+          {"--optimizer", o.optimizer.has_value()},
+          {"--scaling", o.scaling.has_value()},
+          {"--strategy", !o.strategies.empty()},
+          {"--infer-link", o.infer_link.has_value()},
+          {"--crossover", o.crossover},
+          {"--explain", o.explain},
+          {"--csv", o.csv},
+          {"--json", o.json}};
 }
 
-void refuse_beside(const Options& options, const char* mode, std::string_view does, std::initializer_list<std::string_view> allowed) {
+void refuse_beside(const Options& options, const char* mode, std::string_view does,
+                   std::initializer_list<std::string_view> allowed) {
   for (const Given& option : forecast_options(options)) {
     if (!option.given) continue;
     bool fits = false;
     for (std::string_view flag : allowed) fits = fits || flag == option.flag;
-    if (!fits) throw InputError(option.flag, "cannot change what " + std::string(mode) + " " + std::string(does) + "; leave it out");
+    if (!fits)
+      throw InputError(option.flag, "cannot change what " + std::string(mode) + " " +
+                                        std::string(does) + "; leave it out");
   }
 }
 
 void check_measured_model(const Options& o) {
-  if (o.step_time && !o.params) throw InputError("--step-time", "needs --params, the size of the model that was timed");
+  if (o.step_time && !o.params)
+    throw InputError("--step-time", "needs --params, the size of the model that was timed");
   if (!o.params || o.infer_link) return;
-  if (!o.step_time) throw InputError("--params", "needs --step-time, the measured step on one GPU; or name a --network");
-  if (!o.networks.empty()) throw InputError("--params", "describes the model, and so does --network; give one of them");
-  if (!o.batch) throw InputError("--params", "needs --batch, the batch at which --step-time was measured");
+  if (!o.step_time)
+    throw InputError("--params",
+                     "needs --step-time, the measured step on one GPU; or name a --network");
+  if (!o.networks.empty())
+    throw InputError("--params", "describes the model, and so does --network; give one of them");
+  if (!o.batch)
+    throw InputError("--params", "needs --batch, the batch at which --step-time was measured");
   if (o.batch->find(',') != std::string::npos) {
-    throw InputError("--batch", "'" + *o.batch + "' must be the one batch at which --step-time was measured; vary it by --sweep batch=LOW:HIGH");
+    throw InputError("--batch", "'" + *o.batch +
+                                    "' must be the one batch at which --step-time was measured; "
+                                    "vary it by --sweep batch=LOW:HIGH");
   }
-  if (o.dtype) throw InputError("--dtype", "cannot change the answer: --step-time was measured in the model's own dtype; leave it out");
+  if (o.dtype)
+    throw InputError("--dtype",
+                     "cannot change the answer: --step-time was measured in the model's own dtype; "
+                     "leave it out");
   if (o.sweep && !o.sweep->starts_with("batch=")) {
-    throw InputError("--sweep", "can vary only the batch of a model known by --params; accepted: batch=LOW:HIGH");
+    throw InputError(
+        "--sweep",
+        "can vary only the batch of a model known by --params; accepted: batch=LOW:HIGH");
   }
 }
 
 }  // namespace
 
 void check(const Options& o) {
-  if (o.list_links && o.list_machines) throw InputError("--list-links", "and --list-machines are two questions; give one of them");
+  if (o.list_links && o.list_machines)
+    throw InputError("--list-links", "and --list-machines are two questions; give one of them");
   if (o.list_links) refuse_beside(o, "--list-links", "prints", {});
   if (o.list_machines) refuse_beside(o, "--list-machines", "prints", {});
-  if (o.csv && o.json) throw InputError("--csv", "and --json are two formats of one answer; give one of them");
-  if (o.csv && o.explain) throw InputError("--explain", "cannot change what --csv prints (its columns hold the terms already); use --json or text");
+  if (o.csv && o.json)
+    throw InputError("--csv", "and --json are two formats of one answer; give one of them");
+  if (o.csv && o.explain)
+    throw InputError(
+        "--explain",
+        "cannot change what --csv prints (its columns hold the terms already); use --json or text");
   if (o.infer_link) {
-    refuse_beside(o, "--infer-link", "finds", {"--infer-link", "--params", "--gpus", "--machine", "--engine", "--optimizer", "--scaling", "--json"});
-    if (!o.params) throw InputError("--infer-link", "needs --params, the number of parameters whose gradients are exchanged");
+    refuse_beside(o, "--infer-link", "finds",
+                  {"--infer-link", "--params", "--gpus", "--machine", "--engine", "--optimizer",
+                   "--scaling", "--json"});
+    if (!o.params)
+      throw InputError("--infer-link",
+                       "needs --params, the number of parameters whose gradients are exchanged");
   }
   check_measured_model(o);
   if (o.sweep && o.sweep->starts_with("batch=")) {
-    if (o.networks.empty() && !o.params) throw InputError("--sweep", "'" + *o.sweep + "' needs a --network (or --params) whose batch it varies");
-    if (o.batch && !o.params) throw InputError("--batch", "cannot change the answer: --sweep varies the batch; leave one of them out");
+    if (o.networks.empty() && !o.params)
+      throw InputError("--sweep",
+                       "'" + *o.sweep + "' needs a --network (or --params) whose batch it varies");
+    if (o.batch && !o.params)
+      throw InputError("--batch",
+                       "cannot change the answer: --sweep varies the batch; leave one of them out");
   }
 }
 

@@ -18,11 +18,14 @@ constexpr std::string_view kProgram = "ddpx-predict: ";
 constexpr std::string_view kJson = ".json";
 
 bool is_path(std::string_view text) {
-  return text == "-" || text.find('/') != std::string_view::npos || text.find(kJson) != std::string_view::npos || text.ends_with(".txt") ||
+  return text == "-" || text.find('/') != std::string_view::npos ||
+         text.find(kJson) != std::string_view::npos || text.ends_with(".txt") ||
          text.ends_with(".log");
 }
 
-bool has_rate(std::string_view text) { return text.find("b/s") != std::string_view::npos || text.find("B/s") != std::string_view::npos; }
+bool has_rate(std::string_view text) {
+  return text.find("b/s") != std::string_view::npos || text.find("B/s") != std::string_view::npos;
+}
 
 std::string names_of(const std::vector<Link>& links) {
   std::string names;
@@ -36,7 +39,8 @@ Link choose(std::vector<Link> links, const std::string& path, std::string_view n
     if (!name.empty() && link.name == name) return std::move(link);
   }
   if (links.empty()) throw InputError("--link", io::one_line(path) + " holds no link");
-  throw InputError("--link", io::one_line(path) + " holds " + (name.empty() ? "several links" : "no link " + io::quoted(name)) +
+  throw InputError("--link", io::one_line(path) + " holds " +
+                                 (name.empty() ? "several links" : "no link " + io::quoted(name)) +
                                  "; name one as FILE:NAME, accepted: " + names_of(links));
 }
 
@@ -51,8 +55,8 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   fit_links(measurements, {}, holder, report);
   Link link = std::move(holder.links.front());
   link.channels = assumed_channels(link.bus_bandwidth());
-  talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size() << " rows dropped, "
-       << link.channels << " channels assumed\n";
+  talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
+       << " rows dropped, " << link.channels << " channels assumed\n";
   return link;
 }
 
@@ -69,9 +73,11 @@ Link resolve_link(const std::string& text, const Machine& machine, std::ostream&
 
 Link default_link(const Machine& machine, std::ostream& talk) {
   if (machine.links.empty()) {
-    throw InputError("--link", "is missing, and machine " + machine.name + " has no link of its own; --list-links lists names");
+    throw InputError("--link", "is missing, and machine " + machine.name +
+                                   " has no link of its own; --list-links lists names");
   }
-  talk << kProgram << "no --link given: " << machine.links.front().name << ", measured on " << machine.name << "\n";
+  talk << kProgram << "no --link given: " << machine.links.front().name << ", measured on "
+       << machine.name << "\n";
   return machine.links.front();
 }
 
@@ -85,7 +91,8 @@ Link link_from_file(const std::string& path, std::ostream& talk) {
   const std::string text = io::read_text(file);
   if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
   const std::optional<std::string> schema = io::schema_of(text, file);
-  if (schema == io::kMachineSchema) return choose(io::machine_from_json(text, file).links, file, name);
+  if (schema == io::kMachineSchema)
+    return choose(io::machine_from_json(text, file).links, file, name);
   return choose(io::links_from_json(text, file), file, name);
 }
 
@@ -100,7 +107,9 @@ Resolvers resolvers(std::ostream& talk) {
   result.link = [&talk](const std::optional<std::string>& name, const Machine& machine) {
     return name ? resolve_link(*name, machine, talk) : default_link(machine, talk);
   };
-  result.network_file = [](const std::string& path) { return io::network_from_json(io::read_text(path), path); };
+  result.network_file = [](const std::string& path) {
+    return io::network_from_json(io::read_text(path), path);
+  };
   return result;
 }
 

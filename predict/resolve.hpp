@@ -1,5 +1,5 @@
-// Names on the command line to machines, links and networks: shipped data, the user's own and files. This is where ddpx-predict's rooms
-// are wired together; predict.cpp only calls it.
+// Names on the command line to machines, links and networks: shipped data, the user's own and
+// files. This is where ddpx-predict's rooms are wired together; predict.cpp only calls it.
 #pragma once
 
 #include <ostream>
@@ -13,8 +13,8 @@ namespace ddpx {
 // What a name resolved to is said on `talk`, one line each. `talk` must outlive the result.
 [[nodiscard]] Resolvers resolvers(std::ostream& talk);
 
-// The link in a file: one of ours ("FILE", or "FILE:NAME" where it holds several), a machine's, or an nccl-tests log, which is fitted.
+// The link in a file: one of ours ("FILE", or "FILE:NAME" where it holds several), a machine's, or
+// an nccl-tests log, which is fitted.
 [[nodiscard]] Link link_from_file(const std::string& path, std::ostream& talk);
-
 
 }  // namespace ddpx

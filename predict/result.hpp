@@ -1,4 +1,5 @@
-// What ddpx-predict answers: rows, crossovers and what they rest on. Plain values, so that the table, CSV and JSON say the same.
+// What ddpx-predict answers: rows, crossovers and what they rest on. Plain values, so that the
+// table, CSV and JSON say the same.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@
 
 namespace ddpx {
 
-// One collective of the step's last backward: a bucket's all-reduce, or FSDP's all-gather and reduce-scatter.
+// One collective of the step's last backward: a bucket's all-reduce, or FSDP's all-gather and
+// reduce-scatter.
 struct CollectiveRow {
   Collective kind = Collective::all_reduce;
   std::size_t tensors = 0;
@@ -28,6 +30,9 @@ struct Explanation {
   BytesPerSecond peak_bus_bandwidth{};  // of a large message at this rank count
   // What a ring sends from each rank in one step: bus factor x message, summed.
   Bytes sent_per_rank{};
+  // Half-width of the step's interval, as a fraction, that stands for what no source of uncertainty
+  // explains.
+  double residual_half_width = 0;
 };
 
 struct ForecastRow {
@@ -40,16 +45,20 @@ struct ForecastRow {
   std::string link_title;
   std::string machine;
   Forecast forecast;
-  std::vector<std::string> extrapolated;  // what lies outside the calibration; empty when nothing does
-  std::vector<std::string> rests_on;      // borrowed constants that this row uses: "host.per_bucket: prior: ..."
-  std::optional<Amdahl> amdahl;           // through this row's speedup; nullopt on one GPU
+  std::vector<std::string>
+      extrapolated;  // what lies outside the calibration; empty when nothing does
+  std::vector<std::string>
+      rests_on;  // borrowed constants that this row uses: "host.per_bucket: prior: ..."
+  std::optional<Amdahl> amdahl;  // through this row's speedup; nullopt on one GPU
   std::optional<double> break_even_batch_per_rank;  // only asked for with --crossover
   std::optional<Explanation> explanation;           // only with --explain
 };
 
 // What a sweep varies.
 enum class SweepAxis { parameters, batch_per_rank };
-[[nodiscard]] inline std::string_view name(SweepAxis axis) { return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank"; }
+[[nodiscard]] inline std::string_view name(SweepAxis axis) {
+  return axis == SweepAxis::parameters ? "parameters" : "batch_per_rank";
+}
 
 // Where a sweep crosses speedup 1, at fixed link, GPU count, strategy and (along parameters) batch.
 struct CrossoverRow {
@@ -64,7 +73,8 @@ struct CrossoverRow {
   Interval lowest_speedup;  // along the sweep: they say what a sweep without crossing means
   Interval highest_speedup;
   std::vector<Crossing> crossings;
-  // Smallest batch per rank from which on this many GPUs pay for the sweep's largest network; nullopt: none up to kLargestBatch.
+  // Smallest batch per rank from which on this many GPUs pay for the sweep's largest network;
+  // nullopt: none up to kLargestBatch.
   std::optional<double> break_even_batch_per_rank;
 };
 

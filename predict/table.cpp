@@ -13,56 +13,64 @@ namespace {
 
 using Cell = std::function<std::string(const ForecastRow&)>;
 
-// A column of the table. Where all rows agree it moves to the line above; of a table too wide, words turn into keys and those that are
-// `spare` go, later ones first.
+// A column of the table. Where all rows agree it moves to the line above; of a table too wide,
+// words turn into keys and those that are `spare` go.
 struct Field {
   TextTable::Column column;
   Cell cell;
-  bool varies = false;   // shown only where rows differ
-  bool spare = false;
-  std::string label;     // in the line above, before the value all rows share
+  bool varies = false;  // shown only where rows differ
+  int spare = 0;        // what goes first where the table is too wide; 0 stays
+  std::string label;    // in the line above, before the value all rows share
 };
 
 // A break-even batch is known to 1 %; batches are whole.
 std::string batch_text(double batch) { return count_text(std::ceil(batch - 1e-6)); }
 
 std::vector<Field> fields(const ForecastDocument& document) {
-  const bool break_even = std::any_of(document.rows.begin(), document.rows.end(),
-                                      [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
-  const bool strong = !document.rows.empty() && document.rows.front().job.scaling == Scaling::strong;
+  const bool break_even =
+      std::any_of(document.rows.begin(), document.rows.end(),
+                  [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
+  const bool strong =
+      !document.rows.empty() && document.rows.front().job.scaling == Scaling::strong;
   std::vector<Field> all;
   const auto varying = [&](const char* head, bool left, const char* label, Cell cell) {
-    all.push_back({{head, left}, std::move(cell), true, false, label});
+    all.push_back({{head, left}, std::move(cell), true, 0, label});
   };
   varying("link", true, "link ", [](const ForecastRow& r) { return ascii(r.link); });
-  varying("strategy", true, "strategy ", [](const ForecastRow& r) { return describe(r.job.strategy); });
+  varying("strategy", true, "strategy ",
+          [](const ForecastRow& r) { return describe(r.job.strategy); });
   varying("network", true, "", [](const ForecastRow& r) { return ascii(r.network); });
   varying("GPUs", false, "GPUs ", [](const ForecastRow& r) { return std::to_string(r.job.gpus); });
   varying("batch", false, strong ? "batch of all ranks " : "batch per rank ",
           [](const ForecastRow& r) { return count_text(r.job.batch_per_rank); });
-  const auto always = [&](const char* head, bool left, bool spare, Cell cell) {
+  const auto always = [&](const char* head, bool left, int spare, Cell cell) {
     all.push_back({{head, left}, std::move(cell), false, spare, ""});
   };
-  always("params", false, false, [](const ForecastRow& r) { return amount_text(r.parameters); });
-  always("step", false, false, [](const ForecastRow& r) { return time_text(Seconds(r.forecast.step_time_s.value)); });
-  always("speedup (90 %)", false, false, [](const ForecastRow& r) { return interval_text(r.forecast.speedup); });
-  always("comm", false, true, [](const ForecastRow& r) { return percent_text(r.forecast.step.communication_share()); });
-  always("bound by", true, true, [](const ForecastRow& r) {
+  always("params", false, 3, [](const ForecastRow& r) { return amount_text(r.parameters); });
+  always("step", false, 5,
+         [](const ForecastRow& r) { return time_text(Seconds(r.forecast.step_time_s.value)); });
+  always("speedup (90 %)", false, 0,
+         [](const ForecastRow& r) { return interval_text(r.forecast.speedup); });
+  always("comm", false, 2,
+         [](const ForecastRow& r) { return percent_text(r.forecast.step.communication_share()); });
+  always("bound by", true, 1, [](const ForecastRow& r) {
     const BoundBy bound = r.forecast.step.bound_by();
     return bound == BoundBy::communication ? "comm" : std::string(name(bound));
   });
   if (break_even) {
-    always("pays from", false, false, [](const ForecastRow& r) {
-      return r.break_even_batch_per_rank ? batch_text(*r.break_even_batch_per_rank) : std::string("-");
+    always("pays from", false, 4, [](const ForecastRow& r) {
+      return r.break_even_batch_per_rank ? batch_text(*r.break_even_batch_per_rank)
+                                         : std::string("-");
     });
   }
-  always("verdict", true, false, verdict_text);
+  always("verdict", true, 0, verdict_text);
   return all;
 }
 
 bool differs(const ForecastDocument& document, const Field& field) {
   const std::string first = field.cell(document.rows.front());
-  return std::any_of(document.rows.begin(), document.rows.end(), [&](const ForecastRow& r) { return field.cell(r) != first; });
+  return std::any_of(document.rows.begin(), document.rows.end(),
+                     [&](const ForecastRow& r) { return field.cell(r) != first; });
 }
 
 TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
@@ -86,7 +94,8 @@ std::string abbreviate(const ForecastDocument& document, Field& field) {
   }
   std::string legend;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    legend += wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], {.rest = 4});
+    legend +=
+        wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], {.rest = 4});
   }
   field.cell = [words, full = field.cell](const ForecastRow& row) {
     const auto at = std::find(words.begin(), words.end(), full(row));
@@ -100,21 +109,26 @@ std::string fitted(const ForecastDocument& document, std::vector<Field> shown) {
   std::string legend;
   for (const char* head : {"network", "strategy", "link"}) {
     if (table_of(document, shown).width() <= kColumns) break;
-    const auto field = std::find_if(shown.begin(), shown.end(), [&](const Field& f) { return f.column.head == head; });
+    const auto field = std::find_if(shown.begin(), shown.end(),
+                                    [&](const Field& f) { return f.column.head == head; });
     if (field != shown.end()) legend += abbreviate(document, *field);
   }
   while (table_of(document, shown).width() > kColumns) {
-    const auto spare = std::find_if(shown.rbegin(), shown.rend(), [](const Field& f) { return f.spare; });
-    if (spare == shown.rend()) break;
-    shown.erase(std::next(spare).base());
+    auto first = shown.end();
+    for (auto field = shown.begin(); field != shown.end(); ++field) {
+      if (field->spare > 0 && (first == shown.end() || field->spare < first->spare)) first = field;
+    }
+    if (first == shown.end()) break;
+    shown.erase(first);
   }
   return legend + table_of(document, shown).text();
 }
 
 std::string rows_text(const ForecastDocument& document) {
   const Job& job = document.rows.front().job;
-  std::string shared = "machine " + ascii(document.machine) + " (" + ascii(document.device) + "), engine " +
-                       std::string(name(job.engine)) + ", " + std::string(name(job.dtype)) + ", " + std::string(name(job.optimizer)) +
+  std::string shared = "machine " + ascii(document.machine) + " (" + ascii(document.device) +
+                       "), engine " + std::string(name(job.engine)) + ", " +
+                       std::string(name(job.dtype)) + ", " + std::string(name(job.optimizer)) +
                        ", " + (job.scaling == Scaling::strong ? "strong" : "weak") + " scaling";
   std::vector<Field> shown;
   const bool sized = std::any_of(document.rows.begin(), document.rows.end(),
@@ -127,8 +141,9 @@ std::string rows_text(const ForecastDocument& document) {
       shown.push_back(std::move(field));  // along a sweep the parameters name the network
     }
   }
-  const bool break_even = std::any_of(document.rows.begin(), document.rows.end(),
-                                      [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
+  const bool break_even =
+      std::any_of(document.rows.begin(), document.rows.end(),
+                  [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
   if (break_even) shared += "; pays from: smallest batch that pays";
   return wrapped(shared) + "\n" + fitted(document, std::move(shown));
 }
@@ -137,8 +152,10 @@ std::string crossovers_text(const ForecastDocument& document) {
   std::string text;
   for (const CrossoverRow& c : document.crossovers) {
     if (!c.break_even_batch_per_rank) continue;
-    text += wrapped("Break-even batch for the largest network swept, " + setting_text(c.gpus, document.device, c.link) + ", " +
-                        ascii(c.strategy) + ": pays from " + batch_text(*c.break_even_batch_per_rank) + " samples per rank on.",
+    text += wrapped("Break-even batch for the largest network swept, " +
+                        setting_text(c.gpus, document.device, c.link) + ", " + ascii(c.strategy) +
+                        ": pays from " + batch_text(*c.break_even_batch_per_rank) +
+                        " samples per rank on.",
                     {.rest = 2});
   }
   return text;

@@ -1,4 +1,5 @@
-// The answer as text: the verdict in words, what all rows share, then a table that fits 80 columns whatever it holds.
+// The answer as text: the verdict in words, what all rows share, then a table that fits 80 columns
+// whatever it holds.
 #pragma once
 
 #include <string>

@@ -20,6 +20,8 @@ std::string scaled(double value, const Scale* begin, const Scale* end) {
   return three_digits(value / scale->factor) + scale->unit;
 }
 
+constexpr char kTie = '\x1f';  // a space that no line ends in
+
 constexpr Scale kAmounts[] = {{1, ""}, {1e3, "K"}, {1e6, "M"}, {1e9, "B"}, {1e12, "T"}};
 constexpr Scale kTimes[] = {{1e-9, " ns"}, {1e-6, " us"}, {1e-3, " ms"}, {1, " s"}};
 constexpr Scale kSizes[] = {{1, " B"}, {1e3, " KB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}};
@@ -34,15 +36,24 @@ std::string three_digits(double value) {
   if (magnitude >= 999999.5 || magnitude < 5e-4) {
     std::snprintf(text, sizeof text, "%.2e", value);
   } else {
-    const int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : 3;
+    const int decimals = magnitude >= 99.95    ? 0
+                         : magnitude >= 9.995  ? 1
+                         : magnitude >= 0.9995 ? 2
+                                               : 3;
     std::snprintf(text, sizeof text, "%.*f", decimals, value);
   }
   return text;
 }
 
-std::string amount_text(double value) { return scaled(value, std::begin(kAmounts), std::end(kAmounts)); }
-std::string time_text(Seconds time) { return scaled(time.value(), std::begin(kTimes), std::end(kTimes)); }
-std::string size_text(Bytes size) { return scaled(size.value(), std::begin(kSizes), std::end(kSizes)); }
+std::string amount_text(double value) {
+  return scaled(value, std::begin(kAmounts), std::end(kAmounts));
+}
+std::string time_text(Seconds time) {
+  return scaled(time.value(), std::begin(kTimes), std::end(kTimes));
+}
+std::string size_text(Bytes size) {
+  return scaled(size.value(), std::begin(kSizes), std::end(kSizes));
+}
 std::string rate_text(BytesPerSecond rate) {
   return scaled(rate.value(), std::begin(kSizes), std::end(kSizes)) + "/s";
 }
@@ -51,20 +62,23 @@ std::string percent_text(double fraction) {
   const double percent = 100 * fraction;
   char text[40];
   const int decimals = std::abs(percent) >= 9.95 || percent == 0 ? 0 : 1;
-  std::snprintf(text, sizeof text, std::abs(percent) < 1e6 ? "%.*f %%" : "%.*e %%", decimals, percent);
+  std::snprintf(text, sizeof text, std::abs(percent) < 1e6 ? "%.*f %%" : "%.*e %%", decimals,
+                percent);
   return text;
 }
 
 std::string factor_text(double factor) { return three_digits(factor) + "x"; }
 
 std::string interval_text(const Interval& interval) {
-  return three_digits(interval.value) + " (" + three_digits(interval.low) + "-" + three_digits(interval.high) + ")";
+  return three_digits(interval.value) + " (" + three_digits(interval.low) + "-" +
+         three_digits(interval.high) + ")";
 }
 
 std::string count_text(double value) {
   char text[40];
   std::snprintf(text, sizeof text, std::abs(value) < 1e9 ? "%.6g" : "%.2e", value);
-  if (value == std::floor(value) && std::abs(value) < 1e9) std::snprintf(text, sizeof text, "%.0f", value);
+  if (value == std::floor(value) && std::abs(value) < 1e9)
+    std::snprintf(text, sizeof text, "%.0f", value);
   return text;
 }
 
@@ -82,7 +96,11 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, most - 2)) + "..";
 }
 
-std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+std::string wrapped(std::string_view given, const Wrapping& wrapping) {
+  std::string tied(given);
+  for (std::size_t at = tied.find(" %"); at != std::string::npos; at = tied.find(" %", at))
+    tied[at] = kTie;
+  std::string_view text = tied;
   std::string result(wrapping.first, ' ');
   std::size_t column = wrapping.first;
   bool begins = true;  // no word on this line yet
@@ -141,8 +159,9 @@ std::string TextTable::text() const {
       if (i > 0) row += "  ";
       row += columns_[i].left ? std::string(cell) + pad : pad + std::string(cell);
     }
+    row.resize(std::min(row.size(), kColumns));
     row.erase(row.find_last_not_of(' ') + 1);
-    result += row.substr(0, kColumns) + "\n";
+    result += row + "\n";
   };
   line([&](std::size_t i) -> std::string_view { return columns_[i].head; });
   for (const auto& row : rows_) line([&](std::size_t i) -> std::string_view { return row[i]; });

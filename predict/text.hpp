@@ -33,15 +33,13 @@ inline constexpr std::size_t kColumns = 80;
 [[nodiscard]] std::string ascii(std::string_view text);
 // At most `most` columns, the end replaced by "..".
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
-// A space that no line ends in; names, which ascii() has seen, never hold it.
-inline constexpr char kTie = '\x1f';
-
 struct Wrapping {
   std::size_t first = 0;  // indentation of the first line and of the others
   std::size_t rest = 0;
-  bool whole_words = false;  // a word longer than a line (an address) sticks out; else it is broken inside
+  bool whole_words =
+      false;  // a word longer than a line (an address) sticks out; else it is broken inside
 };
-// Broken at spaces into lines of at most kColumns.
+// Broken at spaces into lines of at most kColumns; "90 %" stays together.
 [[nodiscard]] std::string wrapped(std::string_view text, const Wrapping& wrapping = {});
 
 // Columns of text with two spaces between, numbers to the right.

@@ -16,33 +16,42 @@ std::string short_name(const std::string& name) { return shortened(ascii(name), 
 
 std::string batch_text(const Job& job) {
   const std::string batch = count_text(job.batch_per_rank);
-  return job.scaling == Scaling::strong ? "a batch of " + batch + " split over the ranks" : "batch " + batch + " per rank";
+  return job.scaling == Scaling::strong ? "a batch of " + batch + " split over the ranks"
+                                        : "batch " + batch + " per rank";
 }
 
-std::string range_text(double low, double high) { return amount_text(low) + "-" + amount_text(high); }
+std::string range_text(double low, double high) {
+  return amount_text(low) + "-" + amount_text(high);
+}
 
 bool plain(const std::string& strategy) { return strategy == describe(Strategy{}); }
 
-std::string axis_noun(SweepAxis axis) { return axis == SweepAxis::parameters ? " parameters" : " samples per rank"; }
+std::string axis_noun(SweepAxis axis) {
+  return axis == SweepAxis::parameters ? " parameters" : " samples per rank";
+}
 
 std::string crossing_text(const Crossing& c, SweepAxis axis) {
-  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) + " (90\x1f%: " + range_text(c.x.low, c.x.high) +
-         "; between the sweep's points " + amount_text(c.bracket_low) + " and " + amount_text(c.bracket_high) + ")";
+  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) +
+         " (90 %: " + range_text(c.x.low, c.x.high) + "; between the sweep's points " +
+         amount_text(c.bracket_low) + " and " + amount_text(c.bracket_high) + ")";
 }
 
 std::string without_crossing(const CrossoverRow& c) {
-  const std::string range = factor_text(c.lowest_speedup.value) + " to " + factor_text(c.highest_speedup.value);
+  const std::string range =
+      factor_text(c.lowest_speedup.value) + " to " + factor_text(c.highest_speedup.value);
   const std::string sizes = c.axis == SweepAxis::parameters ? "size" : "batch";
   const std::string where = " (" + range_text(c.sweep_low, c.sweep_high) + axis_noun(c.axis) + ")";
   if (c.lowest_speedup.low > 1) return "pays at every " + sizes + " swept" + where + ": " + range;
-  if (c.highest_speedup.high < 1) return "does not pay at any " + sizes + " swept" + where + ": " + range;
+  if (c.highest_speedup.high < 1)
+    return "does not pay at any " + sizes + " swept" + where + ": " + range;
   const bool faster = c.lowest_speedup.value >= 1;
-  return std::string(faster ? "is faster" : "is slower") + " at every " + sizes + " swept" + where + ", " + range +
-         ", but not everywhere by more than the forecast's interval";
+  return std::string(faster ? "is faster" : "is slower") + " at every " + sizes + " swept" + where +
+         ", " + range + ", but not everywhere by more than the forecast's interval";
 }
 
 std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow& c) {
-  std::string text = "On " + setting_text(c.gpus, document.device, c.link) + ", training " + short_name(c.network);
+  std::string text =
+      "On " + setting_text(c.gpus, document.device, c.link) + ", training " + short_name(c.network);
   if (c.batch_per_rank && !document.rows.empty()) {
     Job job = document.rows.front().job;
     job.batch_per_rank = *c.batch_per_rank;
@@ -55,21 +64,25 @@ std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow&
   for (std::size_t i = 0; i < c.crossings.size() && i < 3; ++i) {
     text += (i == 0 ? "" : ", and again ") + crossing_text(c.crossings[i], c.axis);
   }
-  if (c.crossings.size() > 3) text += ", and so on: " + std::to_string(c.crossings.size()) + " crossings in all";
+  if (c.crossings.size() > 3)
+    text += ", and so on: " + std::to_string(c.crossings.size()) + " crossings in all";
   return text + ".";
 }
 
 std::string row_sentence(const ForecastDocument& document, const ForecastRow& row) {
   const std::string amount = " (" + amount_text(row.parameters) + " parameters)";
   if (row.job.gpus == 1) {
-    return "On 1 x " + short_name(document.device) + ", a step of " + short_name(row.network) + amount + " at " + batch_text(row.job) +
-           " takes " + time_text(Seconds(row.forecast.step_time_s.value)) + ".";
+    return "On 1 x " + short_name(document.device) + ", a step of " + short_name(row.network) +
+           amount + " at " + batch_text(row.job) + " takes " +
+           time_text(Seconds(row.forecast.step_time_s.value)) + ".";
   }
   const Interval& s = row.forecast.speedup;
-  const std::string numbers = factor_text(s.value) + " (90\x1f%: " + three_digits(s.low) + "-" + three_digits(s.high) + ")";
+  const std::string numbers =
+      factor_text(s.value) + " (90 %: " + three_digits(s.low) + "-" + three_digits(s.high) + ")";
   const std::string strategy = describe(row.job.strategy);
-  std::string text = "On " + setting_text(row.job.gpus, document.device, row.link) + ", training " + short_name(row.network) +
-                     amount + " at " + batch_text(row.job) + (plain(strategy) ? "" : " with " + short_name(strategy)) + " ";
+  std::string text = "On " + setting_text(row.job.gpus, document.device, row.link) + ", training " +
+                     short_name(row.network) + amount + " at " + batch_text(row.job) +
+                     (plain(strategy) ? "" : " with " + short_name(strategy)) + " ";
   switch (row.forecast.verdict) {
     case Verdict::pays:
       return text + "pays: " + numbers + ".";
@@ -82,19 +95,24 @@ std::string row_sentence(const ForecastDocument& document, const ForecastRow& ro
 }
 
 // Everything but the strategy: rows that compare strategies share it.
-auto question_of(const ForecastRow& row) { return std::tie(row.link, row.job.gpus, row.job.batch_per_rank, row.network); }
+auto question_of(const ForecastRow& row) {
+  return std::tie(row.link, row.job.gpus, row.job.batch_per_rank, row.network);
+}
 
 // Where strategies are compared: which one is the fastest for the first question and by how much.
 std::string best_strategy(const ForecastDocument& document) {
   const ForecastRow* best = nullptr;
   std::set<std::string> strategies;
   for (const ForecastRow& row : document.rows) {
-    if (question_of(row) != question_of(document.rows.front())) return "";  // several questions: the table compares
+    if (question_of(row) != question_of(document.rows.front()))
+      return "";  // several questions: the table compares
     strategies.insert(describe(row.job.strategy));
-    if (best == nullptr || row.forecast.samples_per_s.value > best->forecast.samples_per_s.value) best = &row;
+    if (best == nullptr || row.forecast.samples_per_s.value > best->forecast.samples_per_s.value)
+      best = &row;
   }
   if (best == nullptr || best->job.gpus < 2 || strategies.size() < 2) return "";
-  return "Fastest of " + std::to_string(strategies.size()) + " strategies: " + short_name(describe(best->job.strategy)) + ", " +
+  return "Fastest of " + std::to_string(strategies.size()) +
+         " strategies: " + short_name(describe(best->job.strategy)) + ", " +
          factor_text(best->forecast.speedup.value) + ".";
 }
 
@@ -119,18 +137,22 @@ std::string verdict_text(const ForecastRow& row) {
 
 std::string verdicts_in_words(const ForecastDocument& document) {
   std::vector<std::string> sentences;
-  for (const CrossoverRow& c : document.crossovers) sentences.push_back(sweep_sentence(document, c));
+  for (const CrossoverRow& c : document.crossovers)
+    sentences.push_back(sweep_sentence(document, c));
   if (sentences.empty()) {
     for (const ForecastRow& row : document.rows) {
       if (sentences.size() <= kMostSentences) sentences.push_back(row_sentence(document, row));
     }
   }
-  const std::size_t all = document.crossovers.empty() ? document.rows.size() : document.crossovers.size();
+  const std::size_t all =
+      document.crossovers.empty() ? document.rows.size() : document.crossovers.size();
   std::string text;
   const std::string best = best_strategy(document);
   if (!best.empty()) text += wrapped(best);
-  for (std::size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i) text += wrapped(sentences[i]);
-  if (all > kMostSentences) text += "(" + std::to_string(all - kMostSentences) + " more verdicts: see the table)\n";
+  for (std::size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i)
+    text += wrapped(sentences[i]);
+  if (all > kMostSentences)
+    text += "(" + std::to_string(all - kMostSentences) + " more verdicts: see the table)\n";
   return text;
 }
 
@@ -143,7 +165,8 @@ std::string grounds_in_words(const ForecastDocument& document) {
   }
   if (borrowed.empty() && outside == 0) return "";
   std::string text = "Rests on ";
-  text += std::to_string(borrowed.size()) + (borrowed.size() == 1 ? " borrowed constant" : " borrowed constants");
+  text += std::to_string(borrowed.size()) +
+          (borrowed.size() == 1 ? " borrowed constant" : " borrowed constants");
   text += "; " + std::to_string(outside) + " of " + std::to_string(document.rows.size()) +
           (document.rows.size() == 1 ? " row" : " rows") + " outside the calibration" +
           (document.rows.front().explanation ? "." : "; --explain names them.");

@@ -166,13 +166,19 @@ void Job::run(const std::function<void(const JobProgress&)>& every) {
     status = mpirun.ended();
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
     failure = diagnose(board.look(), Seconds(since.count()), options_.limits);
-    every(board.progress());
+    progress_ = board.progress();
+    every(progress_);
   }
   mpirun.end(board.processes());
   mpirun.collect(0);
   if (interrupted_by != 0) throw Interrupted("interrupted");
   if (failure) {
     if (failure->what == "was killed") failure->what += signal_words(mpirun.output());
+    if (failure->refusal) {
+      const std::size_t colon = failure->refusal->find(": ");
+      if (colon != std::string::npos)
+        throw InputError(failure->refusal->substr(0, colon), failure->refusal->substr(colon + 2));
+    }
     throw DeviceError(sentence(*failure));
   }
   if (status != 0) {

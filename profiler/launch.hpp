@@ -39,16 +39,19 @@ class Job {
   ~Job();
 
   // Starts the ranks and waits for them; `every` is called several times a second. Throws DeviceError naming the rank and the
-  // operation, or Interrupted. The ranks are gone when it returns, either way.
+  // operation, the InputError of a rank that refused what was asked, or Interrupted. The ranks are gone when it returns, either way.
   void run(const std::function<void(const JobProgress&)>& every);
 
   // What the first rank published last; also after a failure.
   [[nodiscard]] std::optional<std::string> results() const;
+  // How far it came.
+  [[nodiscard]] const JobProgress& progress() const { return progress_; }
 
  private:
   JobOptions options_;
   std::string mpirun_;
   std::string directory_;
+  JobProgress progress_;
 };
 
 // This program and its arguments, from /proc.

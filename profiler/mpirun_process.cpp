@@ -47,6 +47,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 MpirunProcess::MpirunProcess(const std::vector<std::string>& command,
                              const std::vector<std::string>& environment) {
+  // Ranks that outlive mpirun become children of this process instead of nobody's.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::vector<char*> words = pointers(command);
   const std::vector<char*> variables = pointers(environment);
   std::array<int, 2> ends{};
@@ -100,6 +102,11 @@ bool MpirunProcess::ended_within(int milliseconds) {
 }
 
 void MpirunProcess::end(const std::vector<int>& ranks) {
+  end_mpirun(ranks);
+  reap(ranks);
+}
+
+void MpirunProcess::end_mpirun(const std::vector<int>& ranks) {
   if (ended()) return;
   for (int rank : ranks) ::kill(rank, SIGKILL);
   // mpirun then ends by itself and takes its own files along.
@@ -109,6 +116,17 @@ void MpirunProcess::end(const std::vector<int>& ranks) {
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);  // should it not have got a group of its own yet
   static_cast<void>(ended_within(2000));
+}
+
+void MpirunProcess::reap(const std::vector<int>& ranks) {
+  constexpr int kTries = 50;
+  for (int rank : ranks) {
+    // Once mpirun is gone its ranks are this process's children (or nobody's, if it took note of their end itself).
+    for (int i = 0; i < kTries && ::waitpid(rank, nullptr, WNOHANG) == 0; ++i) {
+      ::kill(rank, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
 }
 
 std::optional<std::string> in_path(const std::string& program) {

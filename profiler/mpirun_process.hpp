@@ -26,6 +26,8 @@ class MpirunProcess {
 
  private:
   [[nodiscard]] bool ended_within(int milliseconds);
+  void end_mpirun(const std::vector<int>& ranks);
+  static void reap(const std::vector<int>& ranks);
 
   int pid_ = -1;
   int pipe_ = -1;

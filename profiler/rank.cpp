@@ -119,9 +119,9 @@ void Rank::finish() {
   std::remove(board_path_.c_str());
 }
 
-void Rank::fail(std::string_view problem) {
+void Rank::fail(std::string_view problem, RankState state) {
   board_.problem(place_.rank_on_host, problem);
-  board_.leave(place_.rank_on_host, RankState::failed);
+  board_.leave(place_.rank_on_host, state);
 }
 
 void Rank::keep_beating() {

@@ -46,7 +46,8 @@ class Rank : public Pulse {
   // What is finished so far, as a whole; replaces what was published before. The first rank's.
   void publish(std::string_view text);
   void finish();
-  void fail(std::string_view problem);
+  // Leaves as failed or refused.
+  void fail(std::string_view problem, RankState state);
 
  private:
   void keep_beating();

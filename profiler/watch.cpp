@@ -7,7 +7,7 @@ namespace ddpx {
 namespace {
 
 RankFailure name(const RankStatus& rank, std::string what) {
-  return {rank.rank, rank.operation, std::move(what)};
+  return {rank.rank, rank.operation, std::move(what), std::nullopt};
 }
 
 std::string after(const char* format, Seconds time) {
@@ -17,13 +17,15 @@ std::string after(const char* format, Seconds time) {
 }
 
 bool has_left(const RankStatus& rank) {
-  return rank.state == RankState::failed || rank.state == RankState::exited ||
+  return rank.state == RankState::failed || rank.state == RankState::refused ||
+         rank.state == RankState::exited ||
          rank.state == RankState::terminated;
 }
 
 std::string how(const RankStatus& rank) {
   switch (rank.state) {
     case RankState::failed:
+    case RankState::refused:
       return "failed: " + rank.problem;
     case RankState::exited:
       return "ended in the middle";
@@ -46,7 +48,9 @@ std::optional<RankFailure> first_to_leave(std::span<const RankStatus> ranks) {
     if (has_left(rank) && (first == nullptr || rank.left_at < first->left_at)) first = &rank;
   }
   if (first == nullptr) return std::nullopt;
-  return name(*first, how(*first));
+  RankFailure failure = name(*first, how(*first));
+  if (first->state == RankState::refused) failure.refusal = first->problem;
+  return failure;
 }
 
 std::optional<RankFailure> silent(std::span<const RankStatus> ranks, const WatchLimits& limits) {
@@ -62,7 +66,7 @@ std::optional<RankFailure> stuck(std::span<const RankStatus> ranks, const WatchL
   const RankStatus* worst = nullptr;
   for (const RankStatus& rank : ranks) {
     if (rank.state != RankState::running) continue;
-    if (rank.since_tick <= limits.hang) return std::nullopt;
+    if (rank.since_tick <= (rank.ticks == 0 ? limits.start : limits.hang)) return std::nullopt;
     const auto rank_of = [](const RankStatus& r) { return std::pair(r.waiting, r.ticks); };
     if (worst == nullptr || rank_of(rank) < rank_of(*worst)) worst = &rank;
   }

@@ -11,8 +11,8 @@
 
 namespace ddpx {
 
-// How a rank left, in its own words; one that is killed leaves no word and stays `running`.
-enum class RankState : std::int32_t { absent, running, finished, failed, exited, terminated };
+// How a rank left, in its own words (refused: what the user asked for cannot be done); one that is killed leaves no word and stays `running`.
+enum class RankState : std::int32_t { absent, running, finished, failed, refused, exited, terminated };
 
 struct RankStatus {
   int rank = 0;
@@ -35,7 +35,7 @@ struct JobProgress {
 };
 
 struct WatchLimits {
-  Seconds start{20};   // for all ranks to come
+  Seconds start{20};   // for all ranks to come, and for their first tick
   Seconds silence{4};  // without a beat: stopped
   Seconds hang{8};     // without a tick: stuck. No single piece of work may take that long
 };
@@ -44,6 +44,7 @@ struct RankFailure {
   int rank = 0;
   std::string operation;
   std::string what;
+  std::optional<std::string> refusal;  // the user's to mend: the message alone
 };
 
 // "rank 1 was killed in fp32 all_reduce of 4096 B".

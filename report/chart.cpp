@@ -88,8 +88,8 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x,
                    bottom + 16, xml(tick.text));
   }
-  fmt::format_to(to, "<path class=\"axis\" d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\"/>\n", frame.left, kTop,
-                 bottom, kWidth - kRight);
+  fmt::format_to(to, "<path class=\"axis\" d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\"/>\n", frame.left,
+                 kTop, bottom, kWidth - kRight);
   fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
                  (frame.left + kWidth - kRight) / 2, bottom + 34, xml(chart.x.label));
   fmt::format_to(to,
@@ -119,8 +119,8 @@ void draw_line(std::string& out, const Frame& frame, const std::vector<ChartPoin
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.px(p.x), frame.py(p.y));
   }
   if (path.empty()) return;
-  fmt::format_to(std::back_inserter(out), "<path class=\"line\" stroke-dasharray=\"{}\" d=\"{}\"/>\n",
-                 dash(style), path);
+  fmt::format_to(std::back_inserter(out),
+                 "<path class=\"line\" stroke-dasharray=\"{}\" d=\"{}\"/>\n", dash(style), path);
 }
 
 void draw_marks(std::string& out, const Frame& frame, const std::vector<ChartPoint>& marks,
@@ -129,8 +129,9 @@ void draw_marks(std::string& out, const Frame& frame, const std::vector<ChartPoi
     const double x = frame.px(p.x) + aside;
     const double y = frame.py(p.y);
     if (p.low < p.high) {
-      fmt::format_to(std::back_inserter(out), "<path class=\"whisker\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
-                     x, frame.py_edge(p.low, kTop + kPlotHeight), frame.py_edge(p.high, y));
+      fmt::format_to(std::back_inserter(out),
+                     "<path class=\"whisker\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x,
+                     frame.py_edge(p.low, kTop + kPlotHeight), frame.py_edge(p.high, y));
     }
     out += marker(style, x, y) + "\n";
   }
@@ -173,7 +174,8 @@ Drawing draw(const Chart& chart) {
   Drawing drawing;
   std::string& out = drawing.body;
   out += "<title>" + xml(chart.title) + "</title>\n";
-  out += "<text class=\"title\" x=\"8\" y=\"18\">" + xml(fitted(chart.title, kWidth - 16)) + "</text>\n";
+  out += "<text class=\"title\" x=\"8\" y=\"18\">" + xml(fitted(chart.title, kWidth - 16)) +
+         "</text>\n";
   draw_axes(out, chart, frame);
   draw_reference(out, chart, frame);
   for (const bool bands : {true, false}) {  // bands lie under every line
@@ -215,7 +217,8 @@ std::string svg_file(std::span<const Chart> charts) {
     double height = 0;
     for (std::size_t i = begin; i < std::min(begin + columns, charts.size()); ++i) {
       const Drawing drawing = draw(charts[i]);
-      fmt::format_to(std::back_inserter(body), "<g transform=\"translate({:.0f} {:.0f})\">\n{}</g>\n",
+      fmt::format_to(std::back_inserter(body),
+                     "<g transform=\"translate({:.0f} {:.0f})\">\n{}</g>\n",
                      kWidth * static_cast<double>(i - begin), y, drawing.body);
       height = std::max(height, drawing.height);
     }

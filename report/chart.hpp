@@ -1,5 +1,6 @@
-// Line charts as SVG: curves with interval bands and measured points, on a logarithmic or linear scale. Readable without colour (every
-// series has its own marker and dash), on a white and on a dark page, and when colours cannot be told apart (Okabe & Ito 2008).
+// Line charts as SVG: curves with interval bands and measured points, on a logarithmic or linear
+// scale. Readable without colour (every series has its own marker and dash), on a white and on a
+// dark page, and when colours cannot be told apart (Okabe & Ito 2008).
 #pragma once
 
 #include <optional>
@@ -41,16 +42,17 @@ struct Chart {
   std::vector<ChartSeries> series;  // at most kMostSeries are told apart
   std::optional<double> level;      // a horizontal line, as break-even at 1
   std::string level_label;
-  bool diagonal = false;  // the line y = x, for forecast against measured
+  bool diagonal = false;      // the line y = x, for forecast against measured
   bool side_by_side = false;  // marks of several series at one x stand beside each other
-  std::string line_meaning = "forecast, 90 % interval";  // what lines and marks stand for in the legend; empty: not said
+  std::string line_meaning =
+      "forecast, 90 % interval";  // what lines and marks stand for in the legend; empty: not said
   std::string mark_meaning = "measured";
 };
 
 inline constexpr std::size_t kMostSeries = 8;
 
-// One chart as an <svg> element, to stand inside a page that has chart_style() in its style sheet. Points that cannot be drawn (not
-// finite, or not positive on a logarithmic axis) are left out.
+// One chart as an <svg> element, to stand inside a page that has chart_style() in its style sheet.
+// Points that cannot be drawn (not finite, or not positive on a logarithmic axis) are left out.
 [[nodiscard]] std::string svg_element(const Chart& chart);
 
 // Several charts in a grid as one SVG file with its own style.

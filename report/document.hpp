@@ -1,5 +1,5 @@
-// What a report says, before it is Markdown or HTML: the two then cannot differ in content, and escaping has one place in each.
-// All text is plain; nothing in it is markup.
+// What a report says, before it is Markdown or HTML: the two then cannot differ in content, and
+// escaping has one place in each. All text is plain; nothing in it is markup.
 #pragma once
 
 #include <string>
@@ -39,7 +39,8 @@ struct Table {
   std::vector<std::vector<std::string>> rows;  // as many cells as columns
 };
 
-// Charts that belong together. `name` distinguishes the file they go to: "speedup" gives REPORT-speedup.svg beside REPORT.md.
+// Charts that belong together. `name` distinguishes the file they go to: "speedup" gives
+// REPORT-speedup.svg beside REPORT.md.
 struct Figure {
   std::string name;
   std::string caption;

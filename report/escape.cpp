@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the UTF-8 sequence that `text` begins with; 0 when it is not one (Unicode 15, table 3-7: no overlong forms, no surrogates).
+// Bytes of the UTF-8 sequence that `text` begins with; 0 when it is not one (Unicode 15, table 3-7:
+// no overlong forms, no surrogates).
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<std::uint8_t>(text[i]) : std::uint8_t{0};
@@ -27,16 +28,19 @@ std::size_t sequence_length(std::string_view text) {
   return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
 }
 
-// Marks that reorder or break lines in a display: U+0080..9F, U+2028..2029, U+202A..202E, U+2066..2069.
+// Marks that reorder or break lines in a display: U+0080..9F, U+2028..2029, U+202A..202E,
+// U+2066..2069.
 bool unsafe(std::string_view sequence) {
-  if (sequence.size() == 2) return sequence[0] == '\xC2' && static_cast<std::uint8_t>(sequence[1]) < 0xA0;
+  if (sequence.size() == 2)
+    return sequence[0] == '\xC2' && static_cast<std::uint8_t>(sequence[1]) < 0xA0;
   if (sequence.size() != 3 || sequence[0] != '\xE2') return false;
   const auto last = static_cast<std::uint8_t>(sequence[2]);
   if (sequence[1] == '\x80') return last >= 0xA8 && last <= 0xAE;
   return sequence[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
 }
 
-// Calls `ascii` for every printable ASCII character and `other` for every well-formed sequence beyond.
+// Calls `ascii` for every printable ASCII character and `other` for every well-formed sequence
+// beyond.
 template <class Ascii, class Other>
 void each_character(std::string_view text, const Ascii& ascii, const Other& other) {
   while (!text.empty()) {

@@ -1,5 +1,5 @@
-// Text from files (network names, sources, notes) made harmless for the format it goes into. Bytes that are not UTF-8 and control
-// characters become U+FFFD; line breaks become spaces.
+// Text from files (network names, sources, notes) made harmless for the format it goes into. Bytes
+// that are not UTF-8 and control characters become U+FFFD; line breaks become spaces.
 #pragma once
 
 #include <string>

@@ -42,7 +42,8 @@ class Names {
 
   [[nodiscard]] std::string common() const {
     std::string text;
-    for (const std::string& part : order_) text += (text.empty() ? "" : std::string(kSeparator)) + part;
+    for (const std::string& part : order_)
+      text += (text.empty() ? "" : std::string(kSeparator)) + part;
     return text.empty() ? "" : " All: " + text + ".";
   }
 
@@ -61,11 +62,13 @@ std::vector<ChartPoint> chart_points(const std::vector<SweepPoint>& points) {
 using Points = std::vector<SweepPoint> SweepComparison::*;
 
 // Charts by family, each with at most kMostSeries sweeps; `chart` is what all of them look like.
-std::vector<Chart> charts_by_family(const Comparison& comparison, const Chart& like, Points line, Points marks) {
+std::vector<Chart> charts_by_family(const Comparison& comparison, const Chart& like, Points line,
+                                    Points marks) {
   const Names names(comparison.sweeps);
   std::vector<std::string> families;
   for (const SweepComparison& sweep : comparison.sweeps) {
-    if (std::find(families.begin(), families.end(), sweep.family) == families.end()) families.push_back(sweep.family);
+    if (std::find(families.begin(), families.end(), sweep.family) == families.end())
+      families.push_back(sweep.family);
   }
   std::vector<Chart> charts;
   for (const std::string& family : families) {
@@ -78,7 +81,8 @@ std::vector<Chart> charts_by_family(const Comparison& comparison, const Chart& l
         chart.title = like.title + family + ", continued";
         chart.series.clear();
       }
-      chart.series.push_back({names.label(sweep), chart_points(sweep.*line), chart_points(sweep.*marks)});
+      chart.series.push_back(
+          {names.label(sweep), chart_points(sweep.*line), chart_points(sweep.*marks)});
     }
     charts.push_back(chart);
   }
@@ -91,9 +95,11 @@ Axis parameters_axis() { return {"parameters", Scale::logarithmic, AxisUnit::cou
 template <class PointOf>
 void add_rows(Chart& chart, const Comparison& comparison, const PointOf& point_of) {
   for (const ComparedRow& row : comparison.rows) {
-    auto found = std::find_if(chart.series.begin(), chart.series.end(),
-                              [&](const ChartSeries& series) { return series.label == row.family; });
-    if (found == chart.series.end()) found = chart.series.insert(chart.series.end(), ChartSeries{row.family, {}, {}});
+    auto found =
+        std::find_if(chart.series.begin(), chart.series.end(),
+                     [&](const ChartSeries& series) { return series.label == row.family; });
+    if (found == chart.series.end())
+      found = chart.series.insert(chart.series.end(), ChartSeries{row.family, {}, {}});
     found->marks.push_back(point_of(row));
   }
 }
@@ -107,11 +113,13 @@ Figure speedup_figure(const Comparison& comparison) {
   like.y = {"speedup over one GPU", Scale::linear, AxisUnit::plain, 0.0, {}};
   like.level = 1.0;
   like.level_label = "break-even";
-  return {"speedup",
-          "Speedup over one GPU against parameters: the forecast with its 90 % interval, and what was measured with the "
-          "spread over fresh processes." +
-              Names(comparison.sweeps).common(),
-          charts_by_family(comparison, like, &SweepComparison::forecast, &SweepComparison::measured)};
+  return {
+      "speedup",
+      "Speedup over one GPU against parameters: the forecast with its 90 % interval, and what was "
+      "measured with the "
+      "spread over fresh processes." +
+          Names(comparison.sweeps).common(),
+      charts_by_family(comparison, like, &SweepComparison::forecast, &SweepComparison::measured)};
 }
 
 Figure communication_figure(const Comparison& comparison) {
@@ -147,9 +155,12 @@ Figure errors_figure(const Comparison& comparison) {
   errors.side_by_side = true;
   errors.level_label = "no error";
   errors.mark_meaning = "one row";
-  add_rows(errors, comparison,
-           [](const ComparedRow& row) { return ChartPoint{row.parameters, row.error, row.error, row.error}; });
-  return {"errors", "Every row: the forecast step against the measured one, and its error against the network's size.",
+  add_rows(errors, comparison, [](const ComparedRow& row) {
+    return ChartPoint{row.parameters, row.error, row.error, row.error};
+  });
+  return {"errors",
+          "Every row: the forecast step against the measured one, and its error against the "
+          "network's size.",
           {steps, errors}};
 }
 

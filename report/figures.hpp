@@ -1,4 +1,5 @@
-// The charts of a validation: speedup and communication share against parameters, and forecast against measured steps.
+// The charts of a validation: speedup and communication share against parameters, and forecast
+// against measured steps.
 #pragma once
 
 #include "report/document.hpp"
@@ -6,8 +7,8 @@
 
 namespace ddpx::report {
 
-// One chart per family of strategies (ddp, bucket, accumulation, ...), more where a family has more than kMostSeries sweeps. No chart
-// where no network was swept.
+// One chart per family of strategies (ddp, bucket, accumulation, ...), more where a family has more
+// than kMostSeries sweeps. No chart where no network was swept.
 [[nodiscard]] Figure speedup_figure(const Comparison& comparison);
 [[nodiscard]] Figure communication_figure(const Comparison& comparison);
 // Forecast against measured step, and the error against parameters.

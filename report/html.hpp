@@ -1,5 +1,5 @@
-// A document as one HTML page that needs nothing else: style and charts are inside, no script, no address to load from. Readable on a
-// phone (wide tables scroll by themselves) and in dark mode.
+// A document as one HTML page that needs nothing else: style and charts are inside, no script, no
+// address to load from. Readable on a phone (wide tables scroll by themselves) and in dark mode.
 #pragma once
 
 #include <string>

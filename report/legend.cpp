@@ -11,7 +11,8 @@
 namespace ddpx::report {
 namespace {
 
-// A generous mean width of a character at 12 px in the widest font of the style sheet (DejaVu Sans).
+// A generous mean width of a character at 12 px in the widest font of the style sheet (DejaVu
+// Sans).
 constexpr double kCharacter = 7.2;
 constexpr double kRow = 19;
 constexpr double kSample = 30;  // line and marker before a label
@@ -21,7 +22,8 @@ constexpr double kMargin = 10;
 constexpr std::array<std::string_view, kMostSeries> kDashes{
     "none", "7 3", "2 3", "9 3 2 3", "12 4", "1 4", "5 2 1 2 1 2", "14 3 4 3"};
 
-// Okabe & Ito's colours (jfly.uni-koeln.de/color), without black and yellow that one of the pages swallows; lighter on a dark page.
+// Okabe & Ito's colours (jfly.uni-koeln.de/color), without black and yellow that one of the pages
+// swallows; lighter on a dark page.
 constexpr std::array<std::string_view, kMostSeries> kLight{
     "#0072b2", "#d55e00", "#009e73", "#a8508a", "#b07a00", "#2f93c9", "#6b6b6b", "#5b3a8c"};
 constexpr std::array<std::string_view, kMostSeries> kDark{
@@ -29,8 +31,9 @@ constexpr std::array<std::string_view, kMostSeries> kDark{
 
 // Code points, not bytes.
 std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 // Places entries from left to right and begins a row where the next would not fit.
@@ -68,7 +71,8 @@ bool has(const Chart& chart, std::vector<ChartPoint> ChartSeries::*points) {
 
 bool has_band(const Chart& chart) {
   return std::any_of(chart.series.begin(), chart.series.end(), [](const ChartSeries& series) {
-    return std::any_of(series.line.begin(), series.line.end(), [](const ChartPoint& p) { return p.low < p.high; });
+    return std::any_of(series.line.begin(), series.line.end(),
+                       [](const ChartPoint& p) { return p.low < p.high; });
   });
 }
 
@@ -78,8 +82,8 @@ std::string_view dash(std::size_t index) { return kDashes[index % kMostSeries]; 
 
 std::string marker(std::size_t index, double x, double y) {
   const auto path = [&](std::string_view d, std::string_view style) {
-    return fmt::format("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>", style,
-                       x, y, d);
+    return fmt::format("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>",
+                       style, x, y, d);
   };
   switch (index % kMostSeries) {
     case 0:
@@ -118,7 +122,9 @@ Legend legend_of(const Chart& chart, double width) {
   const bool marks = has(chart, &ChartSeries::marks);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     std::string sample;
-    if (lines) sample += fmt::format("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M0 0H22\"/>", dash(i));
+    if (lines)
+      sample +=
+          fmt::format("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M0 0H22\"/>", dash(i));
     if (marks) sample += marker(i, 11, 0);
     rows.add(fmt::format("s{}", i % kMostSeries), sample, chart.series[i].label);
   }
@@ -126,7 +132,8 @@ Legend legend_of(const Chart& chart, double width) {
     rows.add("note", "<path class=\"level\" d=\"M0 0H22\"/>", chart.level_label);
   }
   if (lines && !chart.line_meaning.empty()) {
-    const std::string band = has_band(chart) ? "<rect class=\"band\" y=\"-5\" width=\"22\" height=\"10\"/>" : "";
+    const std::string band =
+        has_band(chart) ? "<rect class=\"band\" y=\"-5\" width=\"22\" height=\"10\"/>" : "";
     rows.add("note", band + "<path class=\"line\" d=\"M0 0H22\"/>", chart.line_meaning);
   }
   if (marks && !chart.mark_meaning.empty()) rows.add("note", marker(0, 11, 0), chart.mark_meaning);

@@ -1,4 +1,5 @@
-// How series are told apart, and the legend that says which is which: marker, dash and colour together, below the plot, never over it.
+// How series are told apart, and the legend that says which is which: marker, dash and colour
+// together, below the plot, never over it.
 #pragma once
 
 #include <string>

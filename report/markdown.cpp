@@ -30,7 +30,8 @@ std::string link_target(std::string_view file_name) {
 
 // "out/report.md" is "out/report", and "out/report" and "out/.md" are themselves.
 std::string stem_of(const std::string& path) {
-  const std::size_t name = path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/') + 1;
+  const std::size_t name =
+      path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/') + 1;
   const std::size_t dot = path.find_last_of('.');
   return dot == std::string::npos || dot <= name ? path : path.substr(0, dot);
 }

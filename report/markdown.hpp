@@ -13,8 +13,8 @@ struct ReportFile {
   std::string text;
 };
 
-// The document and its charts, to be written together: for "out/report.md" also "out/report-speedup.svg", one per figure, which the
-// Markdown refers to relative to itself.
+// The document and its charts, to be written together: for "out/report.md" also
+// "out/report-speedup.svg", one per figure, which the Markdown refers to relative to itself.
 [[nodiscard]] std::vector<ReportFile> markdown(const Document& document, const std::string& path);
 
 }  // namespace ddpx::report

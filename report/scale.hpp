@@ -16,8 +16,9 @@ struct Tick {
 // Maps values to pixels, linearly or by their logarithm.
 class AxisScale {
  public:
-  // Spans `values` (those that can be drawn), and what the axis insists on. Ends lie on or beyond the outermost ticks of a linear axis
-  // and a little beyond the data of a logarithmic one. Never empty: without a drawable value it spans 0 to 1 (1 to 10).
+  // Spans `values` (those that can be drawn), and what the axis insists on. Ends lie on or beyond
+  // the outermost ticks of a linear axis and a little beyond the data of a logarithmic one. Never
+  // empty: without a drawable value it spans 0 to 1 (1 to 10).
   AxisScale(const Axis& axis, const std::vector<double>& values);
 
   [[nodiscard]] bool drawable(double value) const;

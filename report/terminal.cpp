@@ -24,8 +24,9 @@ std::string cut(std::string_view text, std::size_t most) {
 // `coverage` apart, because a baseline's points have no interval that could hold anything.
 std::string summary_line(std::string_view group, const ErrorSummary& s, std::string_view coverage) {
   const std::string judged = s.verdicts_judged == 0 ? "-" : verdicts(s);
-  return fmt::format("{:<{}}{:>5}{:>9}{:>9}{:>9}{:>8}{:>11}\n", cut(group, kNameColumn - 1), kNameColumn, s.rows,
-                     terminal_text(percent(s.median_abs_error)), terminal_text(percent(s.p95_abs_error)),
+  return fmt::format("{:<{}}{:>5}{:>9}{:>9}{:>9}{:>8}{:>11}\n", cut(group, kNameColumn - 1),
+                     kNameColumn, s.rows, terminal_text(percent(s.median_abs_error)),
+                     terminal_text(percent(s.p95_abs_error)),
                      terminal_text(percent(s.max_abs_error)), coverage, judged);
 }
 
@@ -34,20 +35,23 @@ std::string summary_line(std::string_view group, const ErrorSummary& s) {
 }
 
 std::string summary_lines(const Comparison& comparison) {
-  std::string text = fmt::format("{:<{}}{:>5}{:>9}{:>9}{:>9}{:>8}{:>11}\n", "error of the step", kNameColumn, "rows",
-                                 "median", "95th", "largest", "in 90%", "verdicts");
+  std::string text =
+      fmt::format("{:<{}}{:>5}{:>9}{:>9}{:>9}{:>8}{:>11}\n", "error of the step", kNameColumn,
+                  "rows", "median", "95th", "largest", "in 90%", "verdicts");
   text += summary_line("all", comparison.summary);
   for (const ConformalGroup& group : comparison.by_link_and_regime) {
     text += summary_line(group.link + ", " + words(group.regime), group.summary);
   }
-  for (const GroupSummary& group : comparison.by_family) text += summary_line("family " + group.group, group.summary);
+  for (const GroupSummary& group : comparison.by_family)
+    text += summary_line("family " + group.group, group.summary);
   return text;
 }
 
 std::string baseline_lines(const Comparison& comparison) {
   std::string text;
   for (const BaselineSummary& baseline : comparison.baselines) {
-    text += summary_line(fmt::format("{} {}", name(baseline.baseline), title(baseline.baseline)), baseline.summary, "");
+    text += summary_line(fmt::format("{} {}", name(baseline.baseline), title(baseline.baseline)),
+                         baseline.summary, "");
   }
   return text;
 }
@@ -79,7 +83,8 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
 
 std::string validation_text(const ValidationFacts& facts) {
   std::string text = wrapped(terminal_text(headline(facts)));
-  for (const std::string& finding : findings(facts.comparison)) text += wrapped(terminal_text(finding));
+  for (const std::string& finding : findings(facts.comparison))
+    text += wrapped(terminal_text(finding));
   text += "\n" + summary_lines(facts.comparison);
   text += "\nBaselines on the same rows\n" + baseline_lines(facts.comparison);
   text += "\nLargest errors\n";
@@ -87,9 +92,10 @@ std::string validation_text(const ValidationFacts& facts) {
   for (const ComparedRow* row : worst_first(facts.comparison.rows)) {
     if (shown++ == kWorstRows) break;
     text += fmt::format("{:>8}  ", signed_percent(row->error));
-    text += wrapped(terminal_text(fmt::format("{} for {}: {}", seconds_text(row->forecast.step_time_s.value),
-                                              seconds_text(row->measured.value), row_name(*row))),
-                    10, 10);
+    text += wrapped(
+        terminal_text(fmt::format("{} for {}: {}", seconds_text(row->forecast.step_time_s.value),
+                                  seconds_text(row->measured.value), row_name(*row))),
+        10, 10);
   }
   return text;
 }

@@ -27,9 +27,10 @@ std::string event(const Span& span, std::size_t process) {
   constexpr double kMicroseconds = 1e6;
   const double start = span.start.value() * kMicroseconds;
   const double length = (span.end - span.start).value() * kMicroseconds;
-  return fmt::format(R"({{"name":{},"cat":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
-                     json_string(span.name), kStreams[thread_of(span.stream)], process,
-                     thread_of(span.stream), start, length);
+  return fmt::format(
+      R"({{"name":{},"cat":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+      json_string(span.name), kStreams[thread_of(span.stream)], process, thread_of(span.stream),
+      start, length);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Steps as Chrome trace JSON, for chrome://tracing and ui.perfetto.dev: each timeline is a process, its streams are threads, so that a
-// forecast and a measured step stand side by side on one time axis.
-// Format: "Trace Event Format", Google, complete events (ph X) with times in microseconds.
+// Steps as Chrome trace JSON, for chrome://tracing and ui.perfetto.dev: each timeline is a process,
+// its streams are threads, so that a forecast and a measured step stand side by side on one time
+// axis. Format: "Trace Event Format", Google, complete events (ph X) with times in microseconds.
 #pragma once
 
 #include <span>

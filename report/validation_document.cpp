@@ -18,19 +18,25 @@ constexpr std::size_t kLargestErrors = 10;
 std::string link_sentence(const Link& link) {
   std::string text = "Link " + link.name;
   if (!link.title.empty() && link.title != link.name) text += " (" + link.title + ")";
-  text += link.curves.empty() ? fmt::format(", by its figures: {}/s all-reduce bus bandwidth, {} for the smallest message",
-                                            bytes_text(link.bus_bandwidth().value()), seconds_text(link.latency.value.value()))
-                              : fmt::format(", measured: {}/s all-reduce bus bandwidth, {}",
-                                            bytes_text(link.bus_bandwidth().value()), counted(link.curves.size(), "curve"));
+  text +=
+      link.curves.empty()
+          ? fmt::format(
+                ", by its figures: {}/s all-reduce bus bandwidth, {} for the smallest message",
+                bytes_text(link.bus_bandwidth().value()), seconds_text(link.latency.value.value()))
+          : fmt::format(", measured: {}/s all-reduce bus bandwidth, {}",
+                        bytes_text(link.bus_bandwidth().value()),
+                        counted(link.curves.size(), "curve"));
   if (!link.source.empty()) text += ", from " + link.source;
   return text + ".";
 }
 
 std::string runs_sentence(const Runs& runs) {
-  const auto judged = static_cast<std::size_t>(
-      std::count_if(runs.rows.begin(), runs.rows.end(), [](const RunRow& row) { return row.job.gpus > 1; }));
-  std::string text = fmt::format("Judged on {}: {} with more than one GPU; {} of one GPU give speedups and regimes and are not judged",
-                                 runs.name, counted(judged, "row"), counted(runs.rows.size() - judged, "row"));
+  const auto judged = static_cast<std::size_t>(std::count_if(
+      runs.rows.begin(), runs.rows.end(), [](const RunRow& row) { return row.job.gpus > 1; }));
+  std::string text = fmt::format(
+      "Judged on {}: {} with more than one GPU. Not judged: {} of one GPU, for speedups and "
+      "regimes",
+      runs.name, counted(judged, "row"), counted(runs.rows.size() - judged, "row"));
   if (!runs.source.empty()) text += ". Source: " + runs.source;
   return text + ".";
 }
@@ -39,13 +45,15 @@ Bullets grounds(const ValidationFacts& facts) {
   const Machine& machine = facts.machine;
   Bullets bullets;
   std::string fitted = "Machine " + machine.name + " (" + machine.device.name + ")";
-  if (!machine.measurements.empty()) fitted += ", fitted on the measurements " + machine.measurements;
+  if (!machine.measurements.empty())
+    fitted += ", fitted on the measurements " + machine.measurements;
   if (!machine.measurements_hash.empty()) fitted += " (" + machine.measurements_hash + ")";
   bullets.items.push_back(fitted + ".");
   for (const Link& link : facts.links) bullets.items.push_back(link_sentence(link));
   for (const Runs& runs : facts.files) {
     bullets.items.push_back(runs_sentence(runs));
-    for (const std::string& note : runs.notes) bullets.items.push_back("Runs " + runs.name + ": " + note);
+    for (const std::string& note : runs.notes)
+      bullets.items.push_back("Runs " + runs.name + ": " + note);
   }
   for (const std::string& note : facts.notes) bullets.items.push_back(note + ".");
   return bullets;
@@ -55,7 +63,8 @@ Bullets largest_errors(const Comparison& comparison) {
   Bullets bullets;
   for (const ComparedRow* row : worst_first(comparison.rows)) {
     if (bullets.items.size() == kLargestErrors) break;
-    bullets.items.push_back(fmt::format("{} {}: forecast {}, measured {}; {}.", signed_percent(row->error), row_name(*row),
+    bullets.items.push_back(fmt::format("{} {}: forecast {}, measured {}; {}.",
+                                        signed_percent(row->error), row_name(*row),
                                         seconds_text(row->forecast.step_time_s.value),
                                         seconds_text(row->measured.value), explanation(*row)));
   }
@@ -63,18 +72,25 @@ Bullets largest_errors(const Comparison& comparison) {
 }
 
 Bullets definitions() {
-  return {{"Error is forecast / measured - 1 of the step time; medians and percentiles are of its size, the signed median of itself. "
-           "Percentiles are linearly interpolated.",
-           "A measured step is the median over fresh processes of each process's median step.",
-           "Speedup is samples per second on N GPUs over samples per second of one GPU with plain steps.",
-           "A row is GPU-bound when its one-GPU step keeps the device busy for 90 % or, without records, follows the flops of its "
-           "neighbour in width within 10 %; this is decided from measurements, before any forecast.",
-           "A verdict is judged where the measured speedup lies more than 5 % from 1. A forecast that calls such a row too close "
-           "is wrong.",
-           "The conformal half-width is what the errors of a link and regime would give as a 90 % interval; its coverage judges "
-           "each network's rows by the errors of the other networks alone.",
-           "Baselines B0 to B4 get the machine's one-GPU step and the link's bus bandwidth; B5 and B6 get measured speedups of other rows and "
-           "the measured one-GPU step."}};
+  return {
+      {"Error is forecast / measured - 1 of the step time; medians and percentiles are of its "
+       "size, the signed median of itself. "
+       "Percentiles are linearly interpolated.",
+       "A measured step is the median over fresh processes of each process's median step.",
+       "Speedup is samples per second on N GPUs over samples per second of one GPU with plain "
+       "steps.",
+       "A row is GPU-bound when its one-GPU step keeps the device busy for 90 % or, without "
+       "records, follows the flops of its "
+       "neighbour in width within 10 %; this is decided from measurements, before any forecast.",
+       "A verdict is judged where the measured speedup lies more than 5 % from 1. A forecast that "
+       "calls such a row too close "
+       "is wrong.",
+       "The conformal half-width is what the errors of a link and regime would give as a 90 % "
+       "interval; its coverage judges "
+       "each network's rows by the errors of the other networks alone.",
+       "Baselines B0 to B4 get the machine's one-GPU step and the link's bus bandwidth; B5 and B6 "
+       "get measured speedups of other rows and "
+       "the measured one-GPU step."}};
 }
 
 // A chart needs a sweep; a report on single sizes has none.
@@ -100,7 +116,9 @@ Document validation_document(const ValidationFacts& facts) {
   add_figure(document, errors_figure(comparison));
   if (!comparison.crossings.empty()) {
     add(Heading{"Where another GPU stops paying"});
-    add(Paragraph{"Parameters at which the speedup crosses 1. Forecast and measurement are interpolated alike, on the same points; a "
+    add(
+        Paragraph{"Parameters at which the speedup crosses 1. Forecast and measurement are "
+                  "interpolated alike, on the same points; a "
                   "forecast's interval spans the sizes whose verdict is open."});
     add(crossing_table(comparison));
   }

@@ -11,12 +11,16 @@ namespace {
 using Align = Table::Align;
 using Cells = std::vector<std::string>;
 
-const std::vector<Table::Column> kSummaryColumns = {
-    {"rows of", Align::text},        {"rows", Align::number},
-    {"median error", Align::number}, {"95th percentile", Align::number},
-    {"largest", Align::number},      {"signed median", Align::number},
-    {"in 90 % interval", Align::number}, {"half-width", Align::number},
-    {"verdicts right", Align::number},   {"too close", Align::number}};
+const std::vector<Table::Column> kSummaryColumns = {{"rows of", Align::text},
+                                                    {"rows", Align::number},
+                                                    {"median error", Align::number},
+                                                    {"95th percentile", Align::number},
+                                                    {"largest", Align::number},
+                                                    {"signed median", Align::number},
+                                                    {"in 90 % interval", Align::number},
+                                                    {"half-width", Align::number},
+                                                    {"verdicts right", Align::number},
+                                                    {"too close", Align::number}};
 
 Cells summary_cells(std::string group, const ErrorSummary& s) {
   return {std::move(group),
@@ -84,8 +88,9 @@ Table conformal_table(const Comparison& comparison) {
               {}};
   for (const ConformalGroup& group : comparison.by_link_and_regime) {
     const ErrorSummary& s = group.summary;
-    table.rows.push_back({group.link, words(group.regime), std::to_string(s.rows), percent(s.median_abs_error),
-                          percent(s.p95_abs_error), percent(s.interval_coverage), percent(s.median_half_width),
+    table.rows.push_back({group.link, words(group.regime), std::to_string(s.rows),
+                          percent(s.median_abs_error), percent(s.p95_abs_error),
+                          percent(s.interval_coverage), percent(s.median_half_width),
                           optional_percent(group.half_width), optional_percent(group.coverage)});
   }
   return table;
@@ -106,8 +111,9 @@ Table baseline_table(const Comparison& comparison) {
     const ErrorSummary& own = baseline.summary;
     const ErrorSummary& ours = baseline.forecast_on_same_rows;
     table.rows.push_back({fmt::format("{}: {}", name(baseline.baseline), title(baseline.baseline)),
-                          std::to_string(own.rows), percent(own.median_abs_error), percent(own.p95_abs_error),
-                          signed_percent(own.median_error), verdicts(own), percent(ours.median_abs_error),
+                          std::to_string(own.rows), percent(own.median_abs_error),
+                          percent(own.p95_abs_error), signed_percent(own.median_error),
+                          verdicts(own), percent(ours.median_abs_error),
                           percent(ours.p95_abs_error), verdicts(ours)});
   }
   return table;
@@ -156,11 +162,12 @@ Table rows_table(const Comparison& comparison) {
               {}};
   for (const ComparedRow& row : comparison.rows) {
     const Job& job = row.run->job;
-    table.rows.push_back({row.network, count_text(row.parameters), row.run->link, std::to_string(job.gpus),
-                          count_text(job.batch_per_rank), describe(job.strategy), words(row.regime),
-                          seconds_interval_text(row.forecast.step_time_s), seconds_text(row.measured.value),
-                          signed_percent(row.error), interval_text(row.forecast.speedup),
-                          optional_number(row.measured_speedup), words(row.forecast.verdict), judgement(row)});
+    table.rows.push_back(
+        {row.network, count_text(row.parameters), row.run->link, std::to_string(job.gpus),
+         count_text(job.batch_per_rank), describe(job.strategy), words(row.regime),
+         seconds_interval_text(row.forecast.step_time_s), seconds_text(row.measured.value),
+         signed_percent(row.error), interval_text(row.forecast.speedup),
+         optional_number(row.measured_speedup), words(row.forecast.verdict), judgement(row)});
   }
   return table;
 }

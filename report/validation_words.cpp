@@ -18,25 +18,30 @@ std::string spaced(std::string_view name) {
 
 std::string verdict_sentence(const ErrorSummary& all) {
   if (all.verdicts_judged == 0) {
-    return "No verdict could be judged: no row has a measured one-GPU step beside it and lies more than 5 % from "
+    return "No verdict could be judged: no row has a measured one-GPU step beside it and lies more "
+           "than 5 % from "
            "break-even.";
   }
   std::string text = fmt::format(
-      "Whether more GPUs pay was forecast right for {} of the {} measured more than 5 % from break-even.",
+      "Whether more GPUs pay was forecast right for {} of the {} measured more than 5 % from "
+      "break-even.",
       all.verdicts_right, counted(all.verdicts_judged, "row"));
   if (all.too_close > 0) {
-    text += fmt::format(" {} of them {} forecast as too close to call, which counts as wrong.", all.too_close,
-                        all.too_close == 1 ? "was" : "were");
+    text += fmt::format(" {} of them {} forecast as too close to call, which counts as wrong.",
+                        all.too_close, all.too_close == 1 ? "was" : "were");
   }
   return text;
 }
 
 std::string interval_sentence(const ErrorSummary& all) {
-  return fmt::format("The 90 % intervals hold {} of the measured steps; in the median they are {} wide to either side.",
-                     percent(all.interval_coverage), percent(all.median_half_width));
+  return fmt::format(
+      "The 90 % intervals hold {} of the measured steps; in the median they are {} wide to either "
+      "side.",
+      percent(all.interval_coverage), percent(all.median_half_width));
 }
 
-// Whether the forecast is at least as good as a baseline in median and 95th percentile, on the rows both could be scored on.
+// Whether the forecast is at least as good as a baseline in median and 95th percentile, on the rows
+// both could be scored on.
 bool beats(const BaselineSummary& baseline) {
   return baseline.forecast_on_same_rows.median_abs_error < baseline.summary.median_abs_error &&
          baseline.forecast_on_same_rows.p95_abs_error < baseline.summary.p95_abs_error;
@@ -49,9 +54,13 @@ std::string baseline_sentence(const std::vector<BaselineSummary>& baselines) {
     std::string& list = beats(baseline) ? beaten : others;
     list += (list.empty() ? "" : ", ") + std::string(name(baseline.baseline));
   }
-  if (others.empty()) return "The forecast is closer than every baseline (" + beaten + "), in median and 95th percentile.";
-  if (beaten.empty()) return "No baseline is beaten in both median and 95th percentile: " + others + ".";
-  return "The forecast is closer than " + beaten + " in median and 95th percentile, but not than " + others + ".";
+  if (others.empty())
+    return "The forecast is closer than every baseline (" + beaten +
+           "), in median and 95th percentile.";
+  if (beaten.empty())
+    return "No baseline is beaten in both median and 95th percentile: " + others + ".";
+  return "The forecast is closer than " + beaten + " in median and 95th percentile, but not than " +
+         others + ".";
 }
 
 }  // namespace
@@ -59,12 +68,14 @@ std::string baseline_sentence(const std::vector<BaselineSummary>& baselines) {
 std::string headline(const ValidationFacts& facts) {
   const ErrorSummary& all = facts.comparison.summary;
   std::string text = fmt::format(
-      "The forecast step is {} off the measured one in the median of {}, and at most {} off in 95 % of them (worst: {}).",
+      "The forecast step is {} off the measured one in the median of {}, and at most {} off in 95 "
+      "% of them (worst: {}).",
       percent(all.median_abs_error), counted(all.rows, "row"), percent(all.p95_abs_error),
       percent(all.max_abs_error));
   if (facts.tolerance) {
     text += fmt::format(" The median is {} the tolerance of {}.",
-                        all.median_abs_error <= *facts.tolerance ? "within" : "outside", percent(*facts.tolerance));
+                        all.median_abs_error <= *facts.tolerance ? "within" : "outside",
+                        percent(*facts.tolerance));
   }
   return text;
 }
@@ -80,7 +91,9 @@ std::vector<std::string> findings(const Comparison& comparison) {
           baseline_sentence(comparison.baselines)};
 }
 
-std::string words(Regime regime) { return regime == Regime::gpu_bound ? "GPU-bound" : "host-bound"; }
+std::string words(Regime regime) {
+  return regime == Regime::gpu_bound ? "GPU-bound" : "host-bound";
+}
 
 std::string words(Verdict verdict) {
   return verdict == Verdict::too_close ? "too close to call" : spaced(name(verdict));
@@ -103,15 +116,17 @@ std::string row_name(const ComparedRow& row) {
 }
 
 std::string explanation(const ComparedRow& row) {
-  std::string text = fmt::format("largest term {} ({} of the forecast)", spaced(name(row.dominant_term)),
-                                 percent(row.dominant_share));
+  std::string text = fmt::format("largest term {} ({} of the forecast)",
+                                 spaced(name(row.dominant_term)), percent(row.dominant_share));
   if (row.least_certain) {
-    text += fmt::format("; least certain: {} ({})", spaced(name(*row.least_certain)),
-                        percent(row.forecast.sensitivity[static_cast<std::size_t>(*row.least_certain)]));
+    text += fmt::format(
+        "; least certain: {} ({})", spaced(name(*row.least_certain)),
+        percent(row.forecast.sensitivity[static_cast<std::size_t>(*row.least_certain)]));
   }
   if (row.error_parts) {
     text += fmt::format("; {} from exposed communication, {} from everything else",
-                        signed_percent(row.error_parts->communication), signed_percent(row.error_parts->rest));
+                        signed_percent(row.error_parts->communication),
+                        signed_percent(row.error_parts->rest));
   }
   if (!row.rests_on.empty()) text += "; " + row.rests_on;
   if (!row.run->note.empty()) text += "; note: " + row.run->note;

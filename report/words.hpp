@@ -11,7 +11,8 @@ namespace ddpx::report {
 
 inline constexpr std::string_view kNothing = "–";
 
-// A fraction as "3.9 %"; three significant digits at most, whole from 10 % on: "0.34 %", "3.9 %", "27 %".
+// A fraction as "3.9 %"; three significant digits at most, whole from 10 % on: "0.34 %", "3.9 %",
+// "27 %".
 [[nodiscard]] std::string percent(double fraction);
 // The same with its sign: "+3.9 %".
 [[nodiscard]] std::string signed_percent(double fraction);

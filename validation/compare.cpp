@@ -26,7 +26,8 @@ void add_reason(std::string& rests_on, std::string_view reason) {
   rests_on += reason;
 }
 
-// The forecast's own word, for rows whose file cannot tell: what is known of the one-GPU step without a measurement of it.
+// The forecast's own word, for rows whose file cannot tell: what is known of the one-GPU step
+// without a measurement of it.
 Regime forecast_regime(const Forecast& forecast) {
   return forecast.one_gpu_step.term(Term::host) > Seconds{} ? Regime::host_bound
                                                             : Regime::gpu_bound;
@@ -75,8 +76,9 @@ ComparedRow compared(const Machine& machine, const RunRow& run, const Network& n
   row.forecast = forecast(machine, link, network, run.job, options);
   row.error = row.forecast.step_time_s.value / row.measured.value - 1.0;
   if (row.forecast.extrapolated) {
-    add_reason(row.rests_on, "extrapolated: a shape, a message size or a rank count lies outside "
-                             "the calibration");
+    add_reason(row.rests_on,
+               "extrapolated: a shape, a message size or a rank count lies outside "
+               "the calibration");
   }
   row.regime = regime.value_or(forecast_regime(row.forecast));
   if (!regime) add_reason(row.rests_on, "regime taken from the forecast's one-GPU step");
@@ -87,9 +89,8 @@ ComparedRow compared(const Machine& machine, const RunRow& run, const Network& n
 
 }  // namespace
 
-Comparison compare(const Machine& machine, std::span<const Runs> files,
-                   const NetworkOf& network_of, const LinkOf& link_of,
-                   const ForecastOptions& options) {
+Comparison compare(const Machine& machine, std::span<const Runs> files, const NetworkOf& network_of,
+                   const LinkOf& link_of, const ForecastOptions& options) {
   Comparison comparison;
   const auto flops = [&](const RunRow& row) {
     return network_of(row).training_flops_per_sample().value();

@@ -60,8 +60,9 @@ void add_output(CommandLine& line, ValidateOptions& options, Words& words) {
 std::pair<std::string, std::string> named_file(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw InputError("--link", "is " + io::quoted(text) +
-                                   "; accepted: NAME=FILE, the link's name in the rows and a link file");
+    throw InputError("--link",
+                     "is " + io::quoted(text) +
+                         "; accepted: NAME=FILE, the link's name in the rows and a link file");
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -69,30 +70,39 @@ std::pair<std::string, std::string> named_file(const std::string& text) {
 using Written = std::pair<const char*, const std::optional<std::string>*>;
 
 void check_outputs(const ValidateOptions& options) {
-  const Written outputs[] = {{"--markdown", &options.markdown}, {"--html", &options.html}, {"--trace", &options.trace}};
+  const Written outputs[] = {
+      {"--markdown", &options.markdown}, {"--html", &options.html}, {"--trace", &options.trace}};
   for (const auto& [flag, path] : outputs) {
     if (!*path) continue;
     if ((*path)->empty()) throw InputError(flag, "needs the name of a file");
     const auto reads = [&](const std::string& input) { return input == **path && input != "-"; };
-    const bool link = std::any_of(options.links.begin(), options.links.end(), [&](const auto& entry) { return reads(entry.second); });
-    if (link || std::any_of(options.measured.begin(), options.measured.end(), reads) || (options.machine && reads(*options.machine))) {
-      throw InputError(flag, "would write over " + io::quoted(**path) + ", which is read; name another file");
+    const bool link = std::any_of(options.links.begin(), options.links.end(),
+                                  [&](const auto& entry) { return reads(entry.second); });
+    if (link || std::any_of(options.measured.begin(), options.measured.end(), reads) ||
+        (options.machine && reads(*options.machine))) {
+      throw InputError(
+          flag, "would write over " + io::quoted(**path) + ", which is read; name another file");
     }
     for (const auto& [other_flag, other] : outputs) {
       if (other_flag != flag && *other == *path) {
-        throw InputError(flag, "and " + std::string(other_flag) + " name the same file " + io::quoted(**path) + "; name two");
+        throw InputError(flag, "and " + std::string(other_flag) + " name the same file " +
+                                   io::quoted(**path) + "; name two");
       }
     }
-    if (**path == "-" && options.json) throw InputError(flag, "and --json both go to standard output; give one of them a file");
+    if (**path == "-" && options.json)
+      throw InputError(flag, "and --json both go to standard output; give one of them a file");
   }
   if (options.markdown == "-") {
-    throw InputError("--markdown", "cannot go to standard output, because its charts are written beside it; name a file");
+    throw InputError(
+        "--markdown",
+        "cannot go to standard output, because its charts are written beside it; name a file");
   }
 }
 
 void check(const ValidateOptions& options) {
   if (options.measured.empty()) {
-    throw InputError("--measured", "is missing; give a file of measured steps, as --measured runs.json");
+    throw InputError("--measured",
+                     "is missing; give a file of measured steps, as --measured runs.json");
   }
   for (auto file = options.measured.begin(); file != options.measured.end(); ++file) {
     if (std::find(options.measured.begin(), file, *file) != file) {
@@ -102,7 +112,8 @@ void check(const ValidateOptions& options) {
   for (auto link = options.links.begin(); link != options.links.end(); ++link) {
     const auto same = [&](const auto& other) { return other.first == link->first; };
     if (std::find_if(options.links.begin(), link, same) != link) {
-      throw InputError("--link", "defines " + io::quoted(link->first) + " twice; give each link once");
+      throw InputError("--link",
+                       "defines " + io::quoted(link->first) + " twice; give each link once");
     }
   }
   check_outputs(options);
@@ -115,9 +126,11 @@ double parse_tolerance(const std::string& text) {
   const char* const last = text.data() + text.size();
   auto [end, error] = std::from_chars(text.data(), last, percents);
   while (end != last && *end == ' ') ++end;
-  const bool whole = error == std::errc() && std::string_view(end, static_cast<std::size_t>(last - end)) == "%";
+  const bool whole =
+      error == std::errc() && std::string_view(end, static_cast<std::size_t>(last - end)) == "%";
   if (!whole || !std::isfinite(percents) || !(percents > 0)) {
-    throw InputError("--tolerance", "is " + io::quoted(text) + "; accepted: a percentage above 0, as 10%");
+    throw InputError("--tolerance",
+                     "is " + io::quoted(text) + "; accepted: a percentage above 0, as 10%");
   }
   return percents / 100.0;
 }

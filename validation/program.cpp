@@ -27,7 +27,8 @@ std::vector<Runs> read_runs(const ValidateOptions& options) {
   return files;
 }
 
-// A measured step of which only its length is known and, where it was measured, how much of it compute waited.
+// A measured step of which only its length is known and, where it was measured, how much of it
+// compute waited.
 Timeline measured_timeline(const ComparedRow& row) {
   const Seconds step(row.measured.value);
   Timeline timeline;
@@ -39,22 +40,25 @@ Timeline measured_timeline(const ComparedRow& row) {
   return timeline;
 }
 
-std::string trace_of(const ComparedRow& row, const Machine& machine, const Link& link, const Network& network) {
+std::string trace_of(const ComparedRow& row, const Machine& machine, const Link& link,
+                     const Network& network) {
   const StepModel model(machine, link, network, row.run->job);
   const std::string name = report::row_name(row);
-  return report::chrome_trace(std::vector<report::TracedStep>{{"forecast: " + name, model.timeline()},
-                                                              {"measured: " + name, measured_timeline(row)}});
+  return report::chrome_trace(std::vector<report::TracedStep>{
+      {"forecast: " + name, model.timeline()}, {"measured: " + name, measured_timeline(row)}});
 }
 
 class Answer {
  public:
-  Answer(const ValidateOptions& options, const report::ValidationFacts& facts) : options_(options), facts_(facts) {}
+  Answer(const ValidateOptions& options, const report::ValidationFacts& facts)
+      : options_(options), facts_(facts) {}
 
   void add_reports() {
     if (!options_.markdown && !options_.html) return;
     const report::Document document = report::validation_document(facts_);
     if (options_.markdown) {
-      for (report::ReportFile& file : report::markdown(document, *options_.markdown)) add(std::move(file));
+      for (report::ReportFile& file : report::markdown(document, *options_.markdown))
+        add(std::move(file));
       say("The report is " + *options_.markdown);
     }
     if (options_.html) {
@@ -66,8 +70,10 @@ class Answer {
   void add_trace(RowResolver& resolver) {
     if (!options_.trace) return;
     const ComparedRow& row = *worst_first(facts_.comparison.rows).front();
-    add({*options_.trace, trace_of(row, facts_.machine, resolver.link_of(*row.run), resolver.network_of(*row.run))});
-    say("The trace is " + *options_.trace + ", of the row with the largest error: " + report::row_name(row));
+    add({*options_.trace,
+         trace_of(row, facts_.machine, resolver.link_of(*row.run), resolver.network_of(*row.run))});
+    say("The trace is " + *options_.trace +
+        ", of the row with the largest error: " + report::row_name(row));
   }
 
   ValidationAnswer take(bool within) && {
@@ -77,8 +83,9 @@ class Answer {
     if (options_.json) {
       std::vector<std::string> measured;
       for (const Runs& runs : facts_.files) measured.push_back(runs.name);
-      answer_.text = io::to_json(io::ValidationDocument{facts_.machine.name, measured, facts_.comparison, facts_.notes},
-                                 io::provenance());
+      answer_.text = io::to_json(
+          io::ValidationDocument{facts_.machine.name, measured, facts_.comparison, facts_.notes},
+          io::provenance());
     } else if (!taken) {
       answer_.text = report::validation_text(facts_) + where_;
     }
@@ -112,7 +119,12 @@ ValidationAnswer validate(const ValidateOptions& options) {
   std::vector<std::string> notes = resolver.notes();
   if (!machine.note.empty()) notes.insert(notes.begin(), machine.note);
   const std::vector<Link> links = resolver.links();
-  const report::ValidationFacts facts{machine.machine,    files, links, comparison, options.tolerance, notes,
+  const report::ValidationFacts facts{machine.machine,
+                                      files,
+                                      links,
+                                      comparison,
+                                      options.tolerance,
+                                      notes,
                                       "ddpx-validate " + io::version()};
   const double median = comparison.summary.median_abs_error;
   const bool within = !options.tolerance || median <= *options.tolerance;
@@ -122,8 +134,8 @@ ValidationAnswer validate(const ValidateOptions& options) {
   ValidationAnswer result = std::move(answer).take(within);
   result.talk = notes;
   if (!within) {
-    result.talk.push_back("the median error of " + report::percent(median) + " is outside the tolerance of " +
-                          report::percent(*options.tolerance));
+    result.talk.push_back("the median error of " + report::percent(median) +
+                          " is outside the tolerance of " + report::percent(*options.tolerance));
   }
   return result;
 }

@@ -1,4 +1,5 @@
-// What ddpx-validate does between its command line and its exit code: the one place where validation meets files and reports.
+// What ddpx-validate does between its command line and its exit code: the one place where
+// validation meets files and reports.
 #pragma once
 
 #include <string>

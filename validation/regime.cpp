@@ -9,7 +9,8 @@ namespace ddpx {
 namespace {
 
 bool plain(const Strategy& strategy) {
-  return strategy.micro_batches == 1 && strategy.sharding == Sharding::none && !strategy.compression;
+  return strategy.micro_batches == 1 && strategy.sharding == Sharding::none &&
+         !strategy.compression;
 }
 
 // Whether a one-GPU row ran what `row` ran, but for the network.
@@ -98,7 +99,7 @@ std::optional<Regime> OneGpuRows::regime_of(const RunRow& row) const {
   const double rate = flops / step_of(row)->value;
   const double neighbours_rate = neighbour->flops / step_of(*neighbour->row)->value;
   return std::abs(rate / neighbours_rate - 1.0) <= kFollowsFlops ? Regime::gpu_bound
-                                                                  : Regime::host_bound;
+                                                                 : Regime::host_bound;
 }
 
 }  // namespace ddpx

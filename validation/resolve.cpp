@@ -27,12 +27,14 @@ std::optional<std::string> machine_named_by(const Runs& runs) {
 // The link of a file: the only one, or the one of that name. It takes the name that the rows use.
 Link link_from_file(const std::string& name, const std::string& path) {
   std::vector<Link> links = io::links_from_json(io::read_text(path), path);
-  const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) { return link.name == name; });
+  const auto found =
+      std::find_if(links.begin(), links.end(), [&](const Link& link) { return link.name == name; });
   if (found == links.end() && links.size() != 1) {
     std::string names;
     for (const Link& link : links) names += (names.empty() ? "" : ", ") + link.name;
-    throw InputError("--link", io::one_line(path) + " holds several links and none named " + io::quoted(name) +
-                                   "; it holds " + io::one_line(names, kLongestProblem));
+    throw InputError("--link", io::one_line(path) + " holds several links and none named " +
+                                   io::quoted(name) + "; it holds " +
+                                   io::one_line(names, kLongestProblem));
   }
   Link link = found == links.end() ? std::move(links.front()) : std::move(*found);
   link.name = name;
@@ -40,7 +42,8 @@ Link link_from_file(const std::string& name, const std::string& path) {
 }
 
 // A refusal that names a flag, told about the file's member instead.
-[[noreturn]] void refuse_at(const std::string& place, std::string_view flag, const InputError& error) {
+[[noreturn]] void refuse_at(const std::string& place, std::string_view flag,
+                            const InputError& error) {
   std::string_view problem = error.what();
   const std::string beginning = std::string(flag) + ": ";
   if (problem.starts_with(beginning)) problem.remove_prefix(beginning.size());
@@ -56,8 +59,10 @@ ResolvedMachine resolve_machine(const ValidateOptions& options, std::span<const 
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::optional<std::string> name = machine_named_by(files[i]);
     if (named && name && *name != *named) {
-      throw InputError("--measured", io::one_line(options.measured[by]) + " is of machine " + io::quoted(*named) + " and " +
-                                         io::one_line(options.measured[i]) + " of " + io::quoted(*name) +
+      throw InputError("--measured", io::one_line(options.measured[by]) + " is of machine " +
+                                         io::quoted(*named) + " and " +
+                                         io::one_line(options.measured[i]) + " of " +
+                                         io::quoted(*name) +
                                          "; judge them one after the other or give --machine");
     }
     if (name && !named) {
@@ -67,15 +72,18 @@ ResolvedMachine resolve_machine(const ValidateOptions& options, std::span<const 
   }
   if (named) {
     const std::string place = io::one_line(options.measured[by]) + ": context.machine";
-    return {io::find_machine(*named, place), "machine " + *named + ", named by " + options.measured[by]};
+    return {io::find_machine(*named, place),
+            "machine " + *named + ", named by " + options.measured[by]};
   }
   io::FoundMachine found = io::default_machine();
   return {std::move(found.machine), std::move(found.note)};
 }
 
-RowResolver::RowResolver(const ValidateOptions& options, std::span<const Runs> files, const Machine& machine)
+RowResolver::RowResolver(const ValidateOptions& options, std::span<const Runs> files,
+                         const Machine& machine)
     : options_(options), files_(files), machine_(machine) {
-  for (const auto& [name, path] : options.links) overrides_.emplace(name, link_from_file(name, path));
+  for (const auto& [name, path] : options.links)
+    overrides_.emplace(name, link_from_file(name, path));
 }
 
 std::size_t RowResolver::file_of(const RunRow& row) const {
@@ -85,13 +93,15 @@ std::size_t RowResolver::file_of(const RunRow& row) const {
     const RunRow* first = runs.rows.data();
     return !before(&row, first) && before(&row, first + runs.rows.size());
   };
-  return static_cast<std::size_t>(std::find_if(files_.begin(), files_.end(), holds) - files_.begin());
+  return static_cast<std::size_t>(std::find_if(files_.begin(), files_.end(), holds) -
+                                  files_.begin());
 }
 
 std::string RowResolver::place_of(const RunRow& row, std::string_view member) const {
   const std::size_t file = file_of(row);
   const auto index = &row - files_[file].rows.data();
-  return io::one_line(options_.measured.at(file)) + ": rows[" + std::to_string(index) + "]." + std::string(member);
+  return io::one_line(options_.measured.at(file)) + ": rows[" + std::to_string(index) + "]." +
+         std::string(member);
 }
 
 std::string RowResolver::folder_of(const RunRow& row) const {
@@ -107,7 +117,8 @@ const Network& RowResolver::network_of(const RunRow& row) {
   const auto known = networks_.find(key);
   if (known != networks_.end()) return known->second;
   try {
-    Network network = spec ? network_from(row.network) : io::network_from_json(io::read_text(key), key);
+    Network network =
+        spec ? network_from(row.network) : io::network_from_json(io::read_text(key), key);
     return networks_.emplace(key, std::move(network)).first->second;
   } catch (const InputError& error) {
     refuse_at(place_of(row, "network"), "--network", error);
@@ -135,7 +146,8 @@ void RowResolver::check_overrides_used() const {
     if (links_.contains(name)) continue;
     std::string names;
     for (const auto& [used, its] : links_) names += (names.empty() ? "" : ", ") + used;
-    throw InputError("--link", "defines " + io::quoted(name) + ", which no row runs on; the rows run on " +
+    throw InputError("--link", "defines " + io::quoted(name) +
+                                   ", which no row runs on; the rows run on " +
                                    io::one_line(names, kLongestProblem));
   }
 }

@@ -1,4 +1,5 @@
-// The machine, links and networks that runs files name, found once each. Files and tables are read here; compare() sees values.
+// The machine, links and networks that runs files name, found once each. Files and tables are read
+// here; compare() sees values.
 #pragma once
 
 #include <map>
@@ -18,8 +19,10 @@ struct ResolvedMachine {
   std::string note;  // which machine it is when the command line did not say
 };
 
-// --machine, else the one that the runs name in their context ("machine"), else the default. InputError when files name different ones.
-[[nodiscard]] ResolvedMachine resolve_machine(const ValidateOptions& options, std::span<const Runs> files);
+// --machine, else the one that the runs name in their context ("machine"), else the default.
+// InputError when files name different ones.
+[[nodiscard]] ResolvedMachine resolve_machine(const ValidateOptions& options,
+                                              std::span<const Runs> files);
 
 // Finds the links and networks of rows, remembering them by name.
 class RowResolver {

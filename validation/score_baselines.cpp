@@ -28,9 +28,8 @@ bool same_series(const ComparedRow& a, const ComparedRow& b) {
   const Job& p = a.run->job;
   const Job& q = b.run->job;
   return a.network == b.network && a.run->link == b.run->link && p.scaling == q.scaling &&
-         p.batch_per_rank == q.batch_per_rank && p.dtype == q.dtype &&
-         p.optimizer == q.optimizer && p.engine == q.engine &&
-         describe(p.strategy) == describe(q.strategy);
+         p.batch_per_rank == q.batch_per_rank && p.dtype == q.dtype && p.optimizer == q.optimizer &&
+         p.engine == q.engine && describe(p.strategy) == describe(q.strategy);
 }
 
 std::vector<MeasuredSpeedup> others_for_amdahl(std::span<const ComparedRow> rows,
@@ -64,7 +63,8 @@ void score_usl(std::span<const ComparedRow> rows, ComparedRow& row) {
   score_speedup(row, Baseline::b6, fit_usl(points).speedup(row.run->job.gpus));
 }
 
-// A baseline that is off by `error` in the step forecasts this speedup, on the measured one-GPU step.
+// A baseline that is off by `error` in the step forecasts this speedup, on the measured one-GPU
+// step.
 std::optional<bool> verdict_right(const ComparedRow& row, double error) {
   if (!row.verdict_right) return std::nullopt;
   return (*row.measured_speedup / (1.0 + error) > 1.0) == (*row.measured_speedup > 1.0);

@@ -16,7 +16,8 @@ class Groups {
   void add(const std::string& group, const Score& score) {
     const auto same = [&](const auto& entry) { return entry.first == group; };
     auto found = std::find_if(entries_.begin(), entries_.end(), same);
-    if (found == entries_.end()) found = entries_.emplace(entries_.end(), group, std::vector<Score>{});
+    if (found == entries_.end())
+      found = entries_.emplace(entries_.end(), group, std::vector<Score>{});
     found->second.push_back(score);
   }
 
@@ -34,7 +35,8 @@ std::string width_name(double width) {
   return "width " + std::to_string(static_cast<long long>(std::llround(width)));
 }
 
-// How far the truth lies from the forecast, relative to the forecast: what an interval around the forecast has to cover.
+// How far the truth lies from the forecast, relative to the forecast: what an interval around the
+// forecast has to cover.
 double nonconformity(const ComparedRow& row) {
   return row.measured.value / row.forecast.step_time_s.value - 1.0;
 }

@@ -1,5 +1,6 @@
-// Rows as curves over size: what the charts draw, and where another GPU stops (or starts) paying. Forecast and measurement are
-// interpolated alike on the same points, because between widths 4x apart interpolation alone moves a crossing by 30 %.
+// Rows as curves over size: what the charts draw, and where another GPU stops (or starts) paying.
+// Forecast and measurement are interpolated alike on the same points, because between widths 4x
+// apart interpolation alone moves a crossing by 30 %.
 #pragma once
 
 #include <span>

@@ -18,8 +18,7 @@ constexpr int kMostRuns = 2000;
 // Window in which a product and a collective run side by side.
 constexpr double kShortestWindow = 10e-3;
 constexpr double kProductsPerWindow = 4;
-// Collectives in a window at most: beside products each of them may take many times as long as alone.
-constexpr int kMostBeside = 16;
+constexpr int kMostBeside = 64;
 
 double seconds_of(CollectiveQueue::Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -58,6 +57,7 @@ double CpuBackend::timed(Ready& ready, int runs) {
   for (int i = 0; i < runs; ++i) ready.workload->run();
   const double seconds = now() - start;
   pulse_.waiting(false);
+  pulse_.tick();
   return seconds / runs;
 }
 
@@ -80,21 +80,15 @@ std::vector<double> CpuBackend::sample(const Operation& operation, int n) {
     current_ = prepared(operation);
   }
   std::vector<double> seconds;
-  for (int i = 0; i < n; ++i) {
-    seconds.push_back(timed(current_, current_.runs));
-    pulse_.tick();
-  }
+  for (int i = 0; i < n; ++i) seconds.push_back(timed(current_, current_.runs));
   communicator_.maximum(seconds);
   return seconds;
 }
 
-BesideTimes CpuBackend::visit(Ready& product, Ready& collective) {
+BesideTimes CpuBackend::visit(Ready& product, Ready& collective, int runs) {
   BesideTimes times;
   times.product_alone = timed(product, std::max(product.runs, 3));
   times.collective_alone = timed(collective, std::max(collective.runs, 3));
-  const double window = std::max(kShortestWindow, kProductsPerWindow * product.seconds);
-  const int runs = static_cast<int>(
-      std::clamp(std::ceil(window / collective.seconds), 1.0, double{kMostBeside}));
   meet();
   const double start = now();
   const CollectiveQueue::Ticket last_collective = collective.workload->start(runs);
@@ -104,6 +98,7 @@ BesideTimes CpuBackend::visit(Ready& product, Ready& collective) {
     product.workload->run();
     last = now();
     ++products;
+    pulse_.tick();
   }
   const double end = seconds_of(queue_.end_of(last_collective));
   // The product in which the collectives ended ran partly alone.
@@ -111,7 +106,10 @@ BesideTimes CpuBackend::visit(Ready& product, Ready& collective) {
   const double done = products - std::min(0.9, alone / times.product_alone);
   times.product_beside = (last - start - alone) / done;
   times.collective_beside = (end - start) / runs;
-  return times;
+  std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
+                                times.collective_beside};
+  communicator_.maximum(slowest);
+  return {slowest[0], slowest[1], slowest[2], slowest[3]};
 }
 
 std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
@@ -119,15 +117,13 @@ std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
   current_ = {};
   Ready first = prepared(product);
   Ready second = prepared(call);
+  // One visit shows how long a collective takes beside products, which may be many times as long as alone.
+  const BesideTimes look = visit(first, second, 1);
+  const double window = std::max(kShortestWindow, kProductsPerWindow * look.product_beside);
+  const int runs = static_cast<int>(
+      std::clamp(std::ceil(window / look.collective_beside), 1.0, double{kMostBeside}));
   std::vector<BesideTimes> visits;
-  for (int i = 0; i < n; ++i) {
-    BesideTimes times = visit(first, second);
-    std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
-                                  times.collective_beside};
-    communicator_.maximum(slowest);
-    visits.push_back({slowest[0], slowest[1], slowest[2], slowest[3]});
-    pulse_.tick();
-  }
+  for (int i = 0; i < n; ++i) visits.push_back(visit(first, second, runs));
   return visits;
 }
 

@@ -33,7 +33,8 @@ class CpuBackend : public Backend {
 
   Ready prepared(const Operation& operation);
   [[nodiscard]] double timed(Ready& ready, int runs);
-  [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective);
+  // `runs` collectives in a row, products beside them all along.
+  [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
   void meet();  // barrier
 
   Pulse& pulse_;

@@ -49,4 +49,27 @@ void expect_truncation_refused(const std::string& good, Read read) {
   }
 }
 
+// A byte is replaced, left out or doubled, at a thousand places: the file is read or refused in one
+// line, and nothing else happens.
+template <class Read>
+void expect_no_worse_than_refused(const std::string& good, Read read) {
+  constexpr std::string_view kBytes = "0-9.eE\"{}[],: n\n\\\x1b\xff";
+  const std::size_t step = good.size() / 1000 + 1;
+  std::size_t pick = 0;
+  for (std::size_t at = 0; at < good.size(); at += step) {
+    for (std::string bad :
+         {good.substr(0, at) + kBytes[++pick % kBytes.size()] + good.substr(at + 1),
+          good.substr(0, at) + good.substr(at + 1), good.substr(0, at + 1) + good.substr(at)}) {
+      try {
+        (void)read(bad, "given.json");
+      } catch (const InputError& error) {
+        const std::string_view message = error.what();
+        EXPECT_TRUE(message.starts_with("given.json: ")) << message;
+        EXPECT_EQ(message.find('\n'), std::string_view::npos) << message;
+        EXPECT_LT(message.size(), 500U) << message;
+      }
+    }
+  }
+}
+
 }  // namespace ddpx::test

@@ -97,8 +97,9 @@ TEST(ForecastJson, the_terms_add_up_to_the_step) {
   const Document d = parsed(document());
   const Reader row = Reader(d).at("rows").elements().front();
   const std::vector<std::string_view> names = {
-      "forward",     "backward",              "accumulation", "contention", "copies",
-      "compression", "exposed_communication", "optimizer",    "host",       "imbalance"};
+      "forward", "backward",    "accumulation",          "contention",
+      "copies",  "compression", "exposed_communication", "optimizer",
+      "host",    "imbalance"};
   row.at("terms_s").only(names);
   double sum = 0;
   for (const std::string_view term : names) sum += row.at("terms_s").at(term).number();

@@ -26,11 +26,13 @@ TEST(Reader, refuses_with_file_path_value_and_what_is_accepted) {
   expect_input_error([&] { (void)row.at("big").integer(1, 8); }, {"is 1e+300;", "whole number"});
   expect_input_error([&] { (void)row.at("time_s").positive(); },
                      {"rows[0].time_s: is -1; accepted: a number above 0"});
-  expect_input_error([&] { (void)row.at("gpus").positive(); }, {"is 0; accepted: a number above 0"});
+  expect_input_error([&] { (void)row.at("gpus").positive(); },
+                     {"is 0; accepted: a number above 0"});
   expect_input_error([&] { (void)row.at("big").positive(); }, {"from 1e-18 to 1e18"});
   expect_input_error([&] { (void)row.at("tiny").non_negative(); }, {"from 1e-18 to 1e18"});
   expect_input_error([&] { (void)row.at("big").number(); }, {"from 1e-18 to 1e18"});
-  expect_input_error([&] { (void)row.at("half").share(); }, {"is 1.5; accepted: a number from 0 to 1"});
+  expect_input_error([&] { (void)row.at("half").share(); },
+                     {"is 1.5; accepted: a number from 0 to 1"});
   expect_input_error([&] { (void)row.at("time_s").non_negative(); }, {"is -1;", "from 0 up"});
   expect_input_error([&] { (void)dtype("dtype"); },
                      {"rows[0].dtype: is \"fp8\"; accepted: fp32, bf16"});
@@ -40,7 +42,8 @@ TEST(Reader, refuses_with_file_path_value_and_what_is_accepted) {
   expect_input_error([&] { (void)row.at("none").positive(); }, {"is null; accepted"});
   expect_input_error([&] { (void)row.at("dtype").positive(); }, {"is \"fp8\"; accepted: a number"});
   expect_input_error([&] { (void)row.at("gpus").boolean(); }, {"accepted: true, false"});
-  expect_input_error([&] { (void)row.at("list").at("x"); }, {"is an array of 1; accepted: an object"});
+  expect_input_error([&] { (void)row.at("list").at("x"); },
+                     {"is an array of 1; accepted: an object"});
   expect_input_error([&] { (void)row.at("map").elements(); }, {"accepted: an array"});
 }
 
@@ -54,8 +57,11 @@ TEST(Reader, a_missing_member_is_named_with_its_object) {
 
 TEST(Reader, an_unknown_member_is_refused_with_the_nearest_known_one) {
   const Document d = document(R"({"tims_s": 1})");
-  expect_input_error([&] { Reader(d).only({"bytes", "time_s"}); },
-                     {"has the unknown key \"tims_s\"", "did you mean time_s?"});
+  expect_input_error(
+      [&] {
+        Reader(d).only({"bytes", "time_s"});
+      },
+      {"has the unknown key \"tims_s\"", "did you mean time_s?"});
   expect_input_error([&] { Reader(d).only({"bytes", "rows"}); }, {"accepted: bytes, rows"});
 }
 
@@ -64,7 +70,8 @@ TEST(Reader, hostile_values_and_keys_stay_one_short_line) {
   root.emplace_back("line\nbreak\x1b" + std::string(10'000, 'k'), std::string(10'000, '\n'));
   const Document d{"given.json", root};
   for (const auto& action : std::initializer_list<void (*)(const Reader&)>{
-           [](const Reader& r) { r.only({"name"}); }, [](const Reader& r) { (void)r.elements(); }}) {
+           [](const Reader& r) { r.only({"name"}); },
+           [](const Reader& r) { (void)r.elements(); }}) {
     try {
       action(Reader(d));
       FAIL();
@@ -77,7 +84,8 @@ TEST(Reader, hostile_values_and_keys_stay_one_short_line) {
 }
 
 TEST(Reader, reads_lists_and_pairs) {
-  const Document d = document(R"({"t": ["a", "b"], "s": [1, 2.5], "c": {"z": "1", "a": "2"}, "e": []})");
+  const Document d =
+      document(R"({"t": ["a", "b"], "s": [1, 2.5], "c": {"z": "1", "a": "2"}, "e": []})");
   const Reader root(d);
   EXPECT_EQ(root.at("t").texts(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(root.at("s").all_positive(), (std::vector<double>{1, 2.5}));

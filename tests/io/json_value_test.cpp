@@ -70,15 +70,20 @@ TEST(ParseJson, what_is_not_json_at_all_is_shown) {
   expect_input_error([] { (void)parsed(""); }, {"given.json: is empty"});
   expect_input_error([] { (void)parsed(" \n\t "); }, {"is empty"});
   expect_input_error([] { (void)parsed("# nThread 1 nGpus 2"); }, {"is not JSON", "# nThread"});
-  expect_input_error([] { (void)parsed(std::string_view("\x7f" "ELF\x02\x01\0\0", 8)); },
-                     {"is not JSON", "\\x7fELF\\x02"});
+  expect_input_error(
+      [] {
+        (void)parsed(
+            std::string_view("\x7f"
+                             "ELF\x02\x01\0\0",
+                             8));
+      },
+      {"is not JSON", "\\x7fELF\\x02"});
   expect_input_error([] { (void)parsed(std::string(100'000, '\0')); }, {"is not JSON", "\\x00"});
   expect_input_error([] { (void)parsed("\x1f\x8b\x08"); }, {"is not JSON", "\\x1f\\x8b"});
 }
 
 TEST(ParseJson, a_key_given_twice_is_refused_with_its_path) {
-  expect_input_error([] { (void)parsed(R"({"a": 1, "b": 2, "a": 3})"); },
-                     {"gives \"a\" twice"});
+  expect_input_error([] { (void)parsed(R"({"a": 1, "b": 2, "a": 3})"); }, {"gives \"a\" twice"});
   expect_input_error([] { (void)parsed(R"({"rows": [{}, {"x": {"k": 1, "k": 1}}]})"); },
                      {"given.json: rows[1].x: gives \"k\" twice"});
 }

@@ -45,13 +45,15 @@ TEST(LinkJson, damaged_files_are_refused_by_path_and_value) {
       written(), links_from_json,
       {{"\"pcie3\"", "\"\"", {"links[0].name: is \"\""}},
        {"\"25GB/s\"", "\"pcie3\"", {"links[1].name: is \"pcie3\"", "no earlier link"}},
-       {"\"host_memory\"", "\"usb\"",
+       {"\"host_memory\"",
+        "\"usb\"",
         {"links[0].topology: is \"usb\"; accepted: nvlink, pcie, network, host_memory"}},
        {"\"ranks\": 2", "\"ranks\": 0", {"links[0].curves[0].ranks: is 0", "from 2"}},
        {"\"ranks\": 2", "\"ranks\": 1", {"curves[0].ranks: is 1"}},
        {"\"ranks\": 2", "\"ranks\": 2.5", {"curves[0].ranks: is 2.5"}},
        {"\"ranks\": 2", "\"ranks\": 99999999999", {"curves[0].ranks: is 99999999999"}},
-       {"\"bytes\": 65536", "\"bytes\": 4096",
+       {"\"bytes\": 65536",
+        "\"bytes\": 4096",
         {"curves[0].points[1].bytes: is 4096", "each size once", "points[0]"}},
        {"\"bytes\": 65536", "\"bytes\": 0", {"points[1].bytes: is 0; accepted: a number above 0"}},
        {"\"bytes\": 65536", "\"bytes\": -1", {"points[1].bytes: is -1"}},
@@ -59,13 +61,19 @@ TEST(LinkJson, damaged_files_are_refused_by_path_and_value) {
        {"\"time_s\": 9e-04", "\"time_s\": 0", {"points[1].time_s: is 0"}},
        {"\"time_s\": 9e-04", "\"time_s\": \"fast\"", {"points[1].time_s: is \"fast\""}},
        {"\"time_s\": 9e-04", "\"tims_s\": 9e-04", {"did you mean time_s?"}},
-       {"\"collective\": \"reduce_scatter\"", "\"collective\": \"broadcast\"",
+       {"\"collective\": \"reduce_scatter\"",
+        "\"collective\": \"broadcast\"",
         {"curves[1].collective: is \"broadcast\"; accepted: all_reduce, all_gather"}},
-       {"\"dtype\": \"fp16\"", "\"dtype\": \"int8\"", {"curves[1].dtype", "fp32, tf32, bf16, fp16"}},
+       {"\"dtype\": \"fp16\"",
+        "\"dtype\": \"int8\"",
+        {"curves[1].dtype", "fp32, tf32, bf16, fp16"}},
        {"\"channels\": 4", "\"channels\": 0", {"links[0].channels: is 0"}},
        {"\"value\": 4050000000", "\"value\": 0", {"bandwidth_bytes_per_s.value: is 0"}},
-       {"\"relative_error\": 0.04", "\"relative_error\": -0.04", {"latency_s.relative_error: is -0.04"}},
-       {"\"bandwidth_high_bytes_per_s\": 4100000000", "\"bandwidth_high_bytes_per_s\": 1",
+       {"\"relative_error\": 0.04",
+        "\"relative_error\": -0.04",
+        {"latency_s.relative_error: is -0.04"}},
+       {"\"bandwidth_high_bytes_per_s\": 4100000000",
+        "\"bandwidth_high_bytes_per_s\": 1",
         {"bandwidth_high_bytes_per_s: is 1", "bandwidth_low_bytes_per_s up"}}});
 }
 
@@ -73,17 +81,20 @@ TEST(LinkJson, a_link_needs_a_curve_or_a_bandwidth_with_its_latency) {
   const std::string text = to_json(std::vector{test::figures_only()}, kContext);
   test::expect_refused(
       text, links_from_json,
-      {{"\"bandwidth_bytes_per_s\"", "\"large_latency_s\"",
+      {{"\"bandwidth_bytes_per_s\"",
+        "\"large_latency_s\"",
         {"links[0]: has neither \"curves\" nor \"bandwidth_bytes_per_s\""}},
        {"\"latency_s\"", "\"large_latency_s\"", {"links[0]: has no \"latency_s\""}}});
-  test::expect_input_error([] { (void)links_from_json(to_json(std::vector<Link>{}, {}), "given.json"); },
-                     {"links: is empty"});
+  test::expect_input_error(
+      [] { (void)links_from_json(to_json(std::vector<Link>{}, {}), "given.json"); },
+      {"links: is empty"});
 }
 
 TEST(LinkJson, a_curve_needs_a_line_or_a_point_to_price_by) {
   const std::string text = to_json(std::vector{test::curve_only()}, kContext);
   test::expect_refused(text, links_from_json,
-                       {{"\"time_s\": 1e-05", "\"time_s\": 1e-05, \"misfit\": \"odd\"",
+                       {{"\"time_s\": 1e-05",
+                         "\"time_s\": 1e-05, \"misfit\": \"odd\"",
                          {"links[0].curves[0]: has neither a line nor a point"}}});
 }
 

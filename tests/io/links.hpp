@@ -18,6 +18,7 @@ inline Link full_link() {
   link.peak = BytesPerSecond(15.75e9);
   link.channels = 4;
   link.beside_compute = {1.13, 0.05, "measured"};
+  link.shared_core = SharedCore{{2e-10, 0.1, "measured"}, {Seconds(1e-4), 0.2, "measured"}};
   link.source = "a study";
   const std::vector<ProtocolLine> lines{
       {{Seconds(9e-6), 0.03, "LL"}, {BytesPerSecond(1.1e9), 0.05, "LL"}},

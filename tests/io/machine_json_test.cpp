@@ -16,19 +16,24 @@ HostCosts costs(double scale) {
   const auto estimate = [&](double value) {
     return Estimate<Seconds>{Seconds(value * scale), 0.08, "prior: H200's host"};
   };
-  return {estimate(44e-6), estimate(2e-4), estimate(3e-5), estimate(1.23e-4), estimate(1.3e-4),
-          estimate(0)};
+  return {estimate(44e-6),   estimate(2e-4),   estimate(3e-5),
+          estimate(1.23e-4), estimate(1.3e-4), estimate(0)};
 }
 
 Machine full_machine() {
   Machine m;
   m.name = "t4x2";
   m.device = {"Tesla T4", 40, 75, Bytes(15.8e9), "nvlink2", "pcie3"};
-  m.products = {{{Pass::forward, DType::fp32, 256, 4096, 4096},
-                 {Seconds(1.0 / 700), 0.01, "fitted"},
-                 KernelGrid{128, 2, true}},
-                {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
-  m.one_gpu_steps = {{"mlp:width=1024,depth=8", 256, DType::tf32, Optimizer::adamw, Engine::native,
+  m.products = {
+      {{Pass::forward, DType::fp32, 256, 4096, 4096},
+       {Seconds(1.0 / 700), 0.01, "fitted"},
+       KernelGrid{128, 2, true}},
+      {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
+  m.one_gpu_steps = {{"mlp:width=1024,depth=8",
+                      256,
+                      DType::tf32,
+                      Optimizer::adamw,
+                      Engine::native,
                       {Seconds(0.0123), 0.01, "measured"}}};
   m.copy_bandwidth = {BytesPerSecond(2.4e11), 0.05, "prior"};
   m.optimizer_bandwidth = {BytesPerSecond(2.2e11), 0.03, "fitted"};
@@ -37,6 +42,7 @@ Machine full_machine() {
   m.boost = Estimate<double>{0.7, 0.05, "a"};
   m.sustained = Estimate<double>{1.2, 0.06, "b"};
   m.memory_beside = Estimate<double>{1.3, 0.1, "c"};
+  m.shared_core = SharedCore{{3e-10, 0.1, "e"}, {Seconds(0), 0, ""}};
   m.hook_overlap = {0.5, 0.3, "d"};
   m.rank_spread = 0.004;
   m.residual = 0.021;
@@ -99,6 +105,7 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.boost, machine.boost);
   test::expect_same(read.sustained, machine.sustained);
   test::expect_same(read.memory_beside, machine.memory_beside);
+  test::expect_same(read.shared_core, machine.shared_core);
   test::expect_same(read.hook_overlap, machine.hook_overlap);
   EXPECT_EQ(read.rank_spread, machine.rank_spread);
   EXPECT_EQ(read.residual, machine.residual);
@@ -125,6 +132,7 @@ TEST(MachineJson, what_is_not_known_stays_unknown) {
   m.boost.reset();
   m.sustained.reset();
   m.memory_beside.reset();
+  m.shared_core.reset();
   m.links.clear();
   m.notes.clear();
   m.context.clear();
@@ -146,7 +154,8 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
        {"\"rows\": 256", "\"rows\": 0", {"products[0].rows: is 0"}},
        {"\"rows\": 256, ", "", {"products[0]: has no \"rows\""}},
        {"\"rows\": 256", "\"rows\": 256, \"rows\": 256", {"products[0]: gives \"rows\" twice"}},
-       {"\"pass\": \"forward\"", "\"pass\": \"sideways\"",
+       {"\"pass\": \"forward\"",
+        "\"pass\": \"sideways\"",
         {"products[0].pass: is \"sideways\"; accepted: forward, data_gradient, weight_gradient"}},
        {"\"persistent\": true", "\"persistent\": 1", {"grid.persistent: is 1; accepted: true"}},
        {"\"blocks\": 128", "\"blocks\": -128", {"grid.blocks: is -128"}},
@@ -166,6 +175,10 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
 
 TEST(MachineJson, truncated_files_are_refused) {
   test::expect_truncation_refused(to_json(full_machine()), machine_from_json);
+}
+
+TEST(MachineJson, no_damaged_byte_does_worse_than_one_line) {
+  test::expect_no_worse_than_refused(to_json(full_machine()), machine_from_json);
 }
 
 TEST(MachineJson, a_machine_that_is_not_finite_is_not_written) {

@@ -21,14 +21,30 @@ Measurements full() {
                  {1e-3, 1.1e-3},
                  KernelRecord{"sm90_xmma<a, b>", 512, 384, 168, 230400, true}},
                 {{Pass::forward, DType::fp32, 1, 2, 3}, {1e-6}, {}}};
-  m.collectives = {{"pcie3", {Collective::all_gather, DType::fp16, Bytes(4096), 8}, {9e-6, 8e-6}, "nccl-tests"},
-                   {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""}};
+  m.collectives = {
+      {"pcie3", {Collective::all_gather, DType::fp16, Bytes(4096), 8}, {9e-6, 8e-6}, "nccl-tests"},
+      {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""}};
   m.copies = {{Bytes(1 << 20), {1e-5}}};
   m.optimizers = {{{Optimizer::adamw, 1e6}, {2e-4, 3e-4}}};
-  m.steps = {{"mlp:width=512,depth=8", 256, 8, DType::tf32, Optimizer::adamw, Engine::native,
-              Clocks::sustained, {0.01, 0.011}, "hot"}};
-  m.priors = {{"host.torch.per_bucket_s", 0.000123, 0.3, "another host"}, {"rank_spread", 0, 0, ""}};
+  m.steps = {{"mlp:width=512,depth=8",
+              256,
+              8,
+              DType::tf32,
+              Optimizer::adamw,
+              Engine::native,
+              Clocks::sustained,
+              {0.01, 0.011},
+              "hot"}};
+  m.priors = {{"host.torch.per_bucket_s", 0.000123, 0.3, "another host"},
+              {"rank_spread", 0, 0, ""}};
   m.notes = {"one", "two"};
+  m.products[1].dropped = {{1.0, "throttled"}};
+  m.collectives[1].dropped = {{2.0, "disturbed"}, {3.0, "disturbed"}};
+  m.copies[0].dropped = {{4.0, "a"}};
+  m.optimizers[0].dropped = {{5.0, "b"}};
+  m.launches = {{{1e-6, 2e-6}, {{6.0, "c"}}}};
+  m.besides = {
+      {"pcie3", m.products[0].product, m.collectives[0].call, {1.0}, {2.0, 2.5}, {3.0}, {4.0}}};
   return m;
 }
 
@@ -103,11 +119,44 @@ TEST(MeasurementsJson, what_was_written_is_read_back_field_by_field) {
   EXPECT_EQ(to_json(read), to_json(m));
 }
 
+void expect_same_dropped(const std::vector<DroppedSample>& a, const std::vector<DroppedSample>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].seconds, b[i].seconds);
+    EXPECT_EQ(a[i].reason, b[i].reason);
+  }
+}
+
+TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
+  const Measurements m = full();
+  const Measurements read = measurements_from_json(to_json(m), "given.json");
+  expect_same_dropped(read.products[1].dropped, m.products[1].dropped);
+  expect_same_dropped(read.collectives[1].dropped, m.collectives[1].dropped);
+  expect_same_dropped(read.copies[0].dropped, m.copies[0].dropped);
+  expect_same_dropped(read.optimizers[0].dropped, m.optimizers[0].dropped);
+  EXPECT_EQ(read.launches.at(0).seconds, m.launches[0].seconds);
+  expect_same_dropped(read.launches[0].dropped, m.launches[0].dropped);
+  const BesideSample& a = read.besides.at(0);
+  const BesideSample& b = m.besides[0];
+  EXPECT_EQ(a.link, b.link);
+  test::expect_same(a.product, b.product);
+  EXPECT_EQ(a.call.kind, b.call.kind);
+  EXPECT_EQ(a.call.dtype, b.call.dtype);
+  EXPECT_EQ(a.call.bytes, b.call.bytes);
+  EXPECT_EQ(a.call.ranks, b.call.ranks);
+  EXPECT_EQ(a.product_alone_seconds, b.product_alone_seconds);
+  EXPECT_EQ(a.product_beside_seconds, b.product_beside_seconds);
+  EXPECT_EQ(a.collective_alone_seconds, b.collective_alone_seconds);
+  EXPECT_EQ(a.collective_beside_seconds, b.collective_beside_seconds);
+}
+
 TEST(MeasurementsJson, a_sample_is_a_line) {
-  EXPECT_THAT(to_json(full()),
-              testing::HasSubstr("\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
-                                 "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
-                                 "\"tool\": \"nccl-tests\"},\n"));
+  EXPECT_THAT(
+      to_json(full()),
+      testing::HasSubstr(
+          "\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
+          "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
+          "\"tool\": \"nccl-tests\"},\n"));
 }
 
 TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
@@ -115,7 +164,8 @@ TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
       to_json(full()), measurements_from_json,
       {{"ddpx.measurements", "ddpx.machine", {"take it as --machine"}},
        {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": []", {"collectives[0].times_s: is empty"}},
-       {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, 0]",
+       {"\"times_s\": [9e-06, 8e-06]",
+        "\"times_s\": [9e-06, 0]",
         {"collectives[0].times_s[1]: is 0; accepted: a number above 0"}},
        {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, -8e-06]", {"times_s[1]: is -8e-06"}},
        {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": [9e-06, Infinity]", {"NaN and Infinity"}},

@@ -71,11 +71,16 @@ TEST(NetworkJson, damaged_files_are_refused_by_path_and_value) {
   test::expect_refused(
       to_json(mlp({512, 2, 64}), {}), network_from_json,
       {{"ddpx.network", "ddpx.links", {"--link"}},
-       {"\"parameters\": [512, 262144]", "\"parameters\": [512, 0]",
+       {"\"parameters\": [512, 262144]",
+        "\"parameters\": [512, 0]",
         {"layers[0].parameters[1]: is 0; accepted: a number from 1 to 1e+15"}},
-       {"\"parameters\": [512, 262144]", "\"parameters\": [512, 1e16]", {"parameters[1]: is 1e+16"}},
+       {"\"parameters\": [512, 262144]",
+        "\"parameters\": [512, 1e16]",
+        {"parameters[1]: is 1e+16"}},
        {"\"parameters\": [512, 262144]", "\"parameters\": 262656", {"accepted: an array"}},
-       {"\"parameters\": [512, 262144]", "\"parameters\": [1e15, 1]", {"more than 1e15 parameters"}},
+       {"\"parameters\": [512, 262144]",
+        "\"parameters\": [1e15, 1]",
+        {"more than 1e15 parameters"}},
        {"\"parameters\": [512, 262144]", "\"parameters\": [NaN]", {"NaN"}},
        {"\"rows_per_sample\": 1", "\"rows_per_sample\": 0", {"products[0].rows_per_sample: is 0"}},
        {"\"in\": 512", "\"in\": -512", {"layers[0].products[0].in: is -512"}},
@@ -84,7 +89,9 @@ TEST(NetworkJson, damaged_files_are_refused_by_path_and_value) {
        {"\"forward_bytes\"", "\"forward_byte\"", {"did you mean forward_bytes?"}},
        {"\"forward_kernels\": 1", "\"forward_s_per_sample\": 1", {"layers[0]: gives both times"}},
        {"\"width\": 512", "\"width\": 0", {"width: is 0"}},
-       {"\"needs_data_gradient\": false", "\"needs_data_gradient\": \"no\"", {"accepted: true, false"}}});
+       {"\"needs_data_gradient\": false",
+        "\"needs_data_gradient\": \"no\"",
+        {"accepted: true, false"}}});
 }
 
 TEST(NetworkJson, a_network_without_parameters_or_work_is_refused) {

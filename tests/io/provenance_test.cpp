@@ -16,7 +16,8 @@ using testing::Pair;
 
 TEST(Provenance, says_what_built_it_and_what_it_ran_on) {
   const Context context = provenance();
-  for (const char* key : {"ddpx", "compiler", "os", "cpu"}) EXPECT_THAT(context, Contains(Key(key)));
+  for (const char* key : {"ddpx", "compiler", "os", "cpu"})
+    EXPECT_THAT(context, Contains(Key(key)));
   EXPECT_THAT(context, Contains(Pair("ddpx", version())));
   for (const auto& [key, value] : context) EXPECT_FALSE(value.empty()) << key;
 }
@@ -42,7 +43,8 @@ TEST(Provenance, does_not_name_the_host) {
   ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
   const std::string_view name = host.data();
   if (name.size() < 4) GTEST_SKIP() << "a host name this short stands in other words";
-  for (const auto& [key, value] : provenance()) EXPECT_EQ(value.find(name), std::string::npos) << key;
+  for (const auto& [key, value] : provenance())
+    EXPECT_EQ(value.find(name), std::string::npos) << key;
 }
 
 TEST(Provenance, is_the_same_twice) { EXPECT_EQ(provenance(), provenance()); }

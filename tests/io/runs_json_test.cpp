@@ -24,7 +24,12 @@ Runs full() {
   RunRow row;
   row.network = "mlp:width=1024,depth=8";
   row.link = "pcie3";
-  row.job = {2, 128, Scaling::strong, DType::bf16, Optimizer::adamw, Engine::torch,
+  row.job = {2,
+             128,
+             Scaling::strong,
+             DType::bf16,
+             Optimizer::adamw,
+             Engine::torch,
              parse_strategy("ddp,accumulate=8,compress=fp16,bucket=100MiB")};
   row.processes = {{{0.03, 0.031}}, {{0.029}}, {{0.0305}}};
   row.measured_communication_share = 0.4;
@@ -88,19 +93,27 @@ TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
        {"\"gpus\": 2", "\"gpus\": -2", {"rows[1].gpus: is -2"}},
        {"\"gpus\": 2", "\"gpus\": 2.5", {"rows[1].gpus: is 2.5"}},
        {"\"gpus\": 2", "\"gpus\": \"2x8\"", {"rows[1].gpus: is \"2x8\""}},
-       {"\"step_times_s\": [0.029]", "\"step_times_s\": []", {"processes[1].step_times_s: is empty"}},
-       {"\"step_times_s\": [0.029]", "\"step_times_s\": [0]", {"processes[1].step_times_s[0]: is 0"}},
+       {"\"step_times_s\": [0.029]",
+        "\"step_times_s\": []",
+        {"processes[1].step_times_s: is empty"}},
+       {"\"step_times_s\": [0.029]",
+        "\"step_times_s\": [0]",
+        {"processes[1].step_times_s[0]: is 0"}},
        {"\"step_times_s\": [0.029]", "\"step_times_s\": [-1]", {"step_times_s[0]: is -1"}},
        {"\"step_times_s\": [0.029]", "\"step_times_s\": [NaN]", {"NaN and Infinity"}},
        {"\"step_times_s\": [0.029]", "\"step_times_s\": [\"\"]", {"is \"\""}},
        {"[{\"step_times_s\": [0.01, 0.0101]}]", "[]", {"rows[0].processes: is empty"}},
        {"\"link\": \"pcie3\"", "\"link\": \"\"", {"rows[1].link: is \"\""}},
-       {"\"batch_per_rank\": 128", "\"batch_per_rank\": 1",
+       {"\"batch_per_rank\": 128",
+        "\"batch_per_rank\": 1",
         {"rows[1].batch_per_rank: is 1", "strong scaling", "2 ranks"}},
        {"\"batch_per_rank\": 128", "\"batch_per_rank\": 0", {"rows[1].batch_per_rank: is 0"}},
-       {"\"scaling\": \"strong\"", "\"scaling\": \"super\"", {"is \"super\"; accepted: weak, strong"}},
+       {"\"scaling\": \"strong\"",
+        "\"scaling\": \"super\"",
+        {"is \"super\"; accepted: weak, strong"}},
        {"\"engine\": \"imported\"", "\"engine\": \"jax\"", {"accepted: native, torch, imported"}},
-       {"ddp,accumulate=8", "ddp,acumulate=8",
+       {"ddp,accumulate=8",
+        "ddp,acumulate=8",
         {"rows[1].strategy: 'acumulate=8' is not a strategy", "accumulate=K"}},
        {"ddp,accumulate=8", "ddp\\n,accumulate=8", {"rows[1].strategy", "is not a strategy"}},
        {"\"device_busy_share\": 0.95", "\"device_busy_share\": 95", {"from 0 to 1"}},
@@ -117,6 +130,10 @@ TEST(RunsJson, a_file_without_rows_is_refused) {
 
 TEST(RunsJson, truncated_files_are_refused) {
   test::expect_truncation_refused(to_json(full()), runs_from_json);
+}
+
+TEST(RunsJson, no_damaged_byte_does_worse_than_one_line) {
+  test::expect_no_worse_than_refused(to_json(full()), runs_from_json);
 }
 
 TEST(RunsJson, binary_and_other_formats_are_refused) {

@@ -57,6 +57,13 @@ inline void expect_same(const Curve& a, const Curve& b) {
   }
 }
 
+inline void expect_same(const std::optional<SharedCore>& a, const std::optional<SharedCore>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  if (!a) return;
+  expect_same(a->seconds_per_byte, b->seconds_per_byte);
+  expect_same(a->delay, b->delay);
+}
+
 inline void expect_same(const Link& a, const Link& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.title, b.title);
@@ -69,6 +76,7 @@ inline void expect_same(const Link& a, const Link& b) {
   EXPECT_EQ(a.peak, b.peak);
   EXPECT_EQ(a.channels, b.channels);
   expect_same(a.beside_compute, b.beside_compute);
+  expect_same(a.shared_core, b.shared_core);
   ASSERT_EQ(a.curves.size(), b.curves.size());
   for (std::size_t i = 0; i < a.curves.size(); ++i) expect_same(a.curves[i], b.curves[i]);
   EXPECT_EQ(a.source, b.source);

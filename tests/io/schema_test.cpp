@@ -9,7 +9,8 @@ namespace {
 
 using test::expect_input_error;
 
-const std::string kGood = R"({"schema": "ddpx.machine", "schema_version": 1, "context": {"os": "x"}, "a": 1})";
+const std::string kGood =
+    R"({"schema": "ddpx.machine", "schema_version": 1, "context": {"os": "x"}, "a": 1})";
 
 Document opened(const std::string& text, std::string_view place) {
   return open_document(text, place, kMachineSchema);
@@ -23,8 +24,10 @@ TEST(Schema, a_right_file_opens_and_keeps_its_context) {
 TEST(Schema, another_file_is_refused_with_the_option_that_takes_it) {
   test::expect_refused(
       kGood, opened,
-      {{"ddpx.machine", "ddpx.runs",
-        {"schema: is \"ddpx.runs\", ddpx-validate takes it as --measured; accepted here: ddpx.machine"}},
+      {{"ddpx.machine",
+        "ddpx.runs",
+        {"schema: is \"ddpx.runs\", ddpx-validate takes it as --measured; accepted here: "
+         "ddpx.machine"}},
        {"ddpx.machine", "ddpx.measurements", {"ddpx-calibrate takes it as --from"}},
        {"ddpx.machine", "ddpx.links", {"--link"}},
        {"ddpx.machine", "ddpx.link", {"--link"}},
@@ -40,7 +43,8 @@ TEST(Schema, another_file_is_refused_with_the_option_that_takes_it) {
 TEST(Schema, versions_this_build_does_not_read_are_refused) {
   test::expect_refused(
       kGood, opened,
-      {{"\"schema_version\": 1", "\"schema_version\": 2",
+      {{"\"schema_version\": 1",
+        "\"schema_version\": 2",
         {"schema_version: is 2; accepted: 1, which this build reads; update ddpx"}},
        {"\"schema_version\": 1", "\"schema_version\": 1e6", {"update ddpx"}},
        {"\"schema_version\": 1", "\"schema_version\": 0", {"schema_version: is 0"}},
@@ -67,7 +71,8 @@ TEST(Schema, tells_our_files_from_others) {
   EXPECT_EQ(schema_of("# nccl-tests", "given.json"), std::nullopt);
   EXPECT_EQ(schema_of("{\"results\": []}", "given.json"), std::nullopt);
   EXPECT_EQ(schema_of("", "given.json"), std::nullopt);
-  expect_input_error([] { (void)schema_of("{\"schema\": ", "given.json"); }, {"given.json: line 1"});
+  expect_input_error([] { (void)schema_of("{\"schema\": ", "given.json"); },
+                     {"given.json: line 1"});
 }
 
 TEST(Schema, a_place_with_a_line_break_stays_one_line) {

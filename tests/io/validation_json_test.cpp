@@ -114,7 +114,9 @@ TEST(ValidationJson, a_row_has_the_forecast_the_measurement_and_the_error) {
 }
 
 TEST(ValidationJson, what_was_not_judged_is_null_and_not_zero) {
-  EXPECT_THAT(written(), testing::ContainsRegex("\"host_bound\": \\{[ \n]*\"rows\": 0,[ \n]*\"median_abs_error\": null"));
+  EXPECT_THAT(written(),
+              testing::ContainsRegex(
+                  "\"host_bound\": \\{[ \n]*\"rows\": 0,[ \n]*\"median_abs_error\": null"));
   EXPECT_THAT(written(), testing::HasSubstr("\"B1\": null"));
   EXPECT_THAT(written(), testing::HasSubstr("\"conformal_coverage\": null"));
 }

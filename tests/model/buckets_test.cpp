@@ -17,6 +17,7 @@ std::vector<double> sizes(const std::vector<Bytes>& arrival, BucketLimits limits
   std::vector<Bucket> buckets;
   assign_buckets(arrival, limits, buckets);
   std::vector<double> result;
+  result.reserve(buckets.size());
   for (const Bucket& bucket : buckets) result.push_back(bucket.bytes.value());
   return result;
 }

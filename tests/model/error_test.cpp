@@ -12,7 +12,7 @@ TEST(InputErrors, name_place_and_problem) {
 }
 
 TEST(InputErrors, stay_one_line_whatever_the_user_typed) {
-  const InputError error("--strategy", std::string("'a\nb\r\x1b[31m\0c'", 14));
+  const InputError error("--strategy", std::string("'a\nb\r\x1b[31m\0c'", 13));
   EXPECT_EQ(std::string(error.what()).find_first_of("\n\r\x1b"), std::string::npos);
 }
 

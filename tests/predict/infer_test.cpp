@@ -24,7 +24,8 @@ TEST(Infer, the_link_a_step_was_forecast_with_is_found_again) {
   const Job job = two_gpus();
   for (const char* figures : {"0.2GB/s,10us", "1.1GB/s,10us", "6GB/s,10us"}) {
     const Link link = link_from_figures("--link", figures);
-    const Network network = measured_network(machine, job, {200e6, Seconds(0.3), job.batch_per_rank});
+    const Network network =
+        measured_network(machine, job, {200e6, Seconds(0.3), job.batch_per_rank});
     const Seconds step = StepModel(machine, link, network, job).run().total();
     const InferredLink found = infer_link(machine, job, 200e6, {Seconds(0.3), step});
     EXPECT_NEAR(found.bus_bandwidth.value() / link.bandwidth.value.value(), 1.0, 1e-3) << figures;
@@ -33,7 +34,8 @@ TEST(Infer, the_link_a_step_was_forecast_with_is_found_again) {
 
 TEST(Infer, a_tenfold_slower_pair_is_called_a_fault) {
   // 3 s on one GPU, 56 s on two: 400 MB of gradients in 53 s.
-  const InferredLink found = infer_link(small_machine(), two_gpus(), 100e6, {Seconds(3), Seconds(56)});
+  const InferredLink found =
+      infer_link(small_machine(), two_gpus(), 100e6, {Seconds(3), Seconds(56)});
   EXPECT_NEAR(found.speedup, 0.107, 0.0005);
   EXPECT_LT(found.bus_bandwidth.value(), 0.1e9);
   EXPECT_NE(found.reading.find("below any working PCIe link"), std::string::npos) << found.reading;
@@ -41,13 +43,16 @@ TEST(Infer, a_tenfold_slower_pair_is_called_a_fault) {
 
 TEST(Infer, a_modest_gain_implies_a_slow_link) {
   // 0.75 s to 1.33 s per step on two GPUs is 1.13x.
-  const InferredLink found = infer_link(small_machine(), two_gpus(), 50e6, {Seconds(0.75), Seconds(1.33)});
+  const InferredLink found =
+      infer_link(small_machine(), two_gpus(), 50e6, {Seconds(0.75), Seconds(1.33)});
   EXPECT_NEAR(found.speedup, 1.128, 0.001);
   EXPECT_GT(found.bus_bandwidth.value(), 0.1e9);
 }
 
 TEST(Infer, steps_that_no_link_explains_are_unmet_in_one_line) {
-  for (const StepPair& steps : {StepPair{Seconds(1), Seconds(1)}, StepPair{Seconds(1), Seconds(0.5)}, StepPair{Seconds(1), Seconds(1e6)}}) {
+  for (const StepPair& steps :
+       {StepPair{Seconds(1), Seconds(1)}, StepPair{Seconds(1), Seconds(0.5)},
+        StepPair{Seconds(1), Seconds(1e6)}}) {
     try {
       static_cast<void>(infer_link(small_machine(), two_gpus(), 1e6, steps));
       ADD_FAILURE() << "nothing was thrown";
@@ -61,8 +66,10 @@ TEST(Infer, a_pair_is_two_times_in_order) {
   const StepPair pair = parse_step_pair("--infer-link", "t1=120ms,tn=1.5s");
   EXPECT_DOUBLE_EQ(pair.one.value(), 0.120);
   EXPECT_DOUBLE_EQ(pair.many.value(), 1.5);
-  for (const char* text : {"", "t1=1s", "tn=1s,t1=1s", "t1=1s,t2=2s", "t1=1,tn=2", "t1=,tn=", "t1=1s,tn=2s,", "t1=nans,tn=1s", "t1=0s,tn=1s"}) {
-    test::expect_input_error([&] { static_cast<void>(parse_step_pair("--infer-link", text)); }, {"--infer-link"});
+  for (const char* text : {"", "t1=1s", "tn=1s,t1=1s", "t1=1s,t2=2s", "t1=1,tn=2",
+                           "t1=,tn=", "t1=1s,tn=2s,", "t1=nans,tn=1s", "t1=0s,tn=1s"}) {
+    test::expect_input_error([&] { static_cast<void>(parse_step_pair("--infer-link", text)); },
+                             {"--infer-link"});
   }
 }
 

@@ -13,7 +13,8 @@ TEST(LinkText, two_figures_make_a_link_that_prices_by_them) {
   EXPECT_DOUBLE_EQ(link.bandwidth.value.value(), 25e9);
   EXPECT_DOUBLE_EQ(link.latency.value.value(), 10e-6);
   // 250 MB on two ranks: bus factor 1, 10 us + 10 ms.
-  EXPECT_NEAR(price(link, {Collective::all_reduce, DType::fp32, Bytes(250e6), 2}).time.value(), 10.010e-3, 1e-9);
+  EXPECT_NEAR(price(link, {Collective::all_reduce, DType::fp32, Bytes(250e6), 2}).time.value(),
+              10.010e-3, 1e-9);
 }
 
 TEST(LinkText, bits_and_bytes_give_the_same_link) {
@@ -27,12 +28,17 @@ TEST(LinkText, channels_are_those_seen_on_links_of_that_speed) {
 }
 
 TEST(LinkText, a_missing_or_wrong_figure_is_named) {
-  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s")); }, {"--link", "two figures", "25GB/s,10us"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s")); },
+                     {"--link", "two figures", "25GB/s,10us"});
   expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s,")); }, {"--link"});
-  expect_input_error([] { static_cast<void>(link_from_figures("--link", "10us,25GB/s")); }, {"'10us'", "unknown unit"});
-  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s,10us,3")); }, {"'10us,3'"});
-  expect_input_error([] { static_cast<void>(link_from_figures("--link", "-25GB/s,10us")); }, {"--link"});
-  expect_input_error([] { static_cast<void>(link_from_figures("--link", "nanGB/s,10us")); }, {"--link"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "10us,25GB/s")); },
+                     {"'10us'", "unknown unit"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "25GB/s,10us,3")); },
+                     {"'10us,3'"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "-25GB/s,10us")); },
+                     {"--link"});
+  expect_input_error([] { static_cast<void>(link_from_figures("--link", "nanGB/s,10us")); },
+                     {"--link"});
 }
 
 TEST(LinkText, figures_begin_with_a_number) {

@@ -38,15 +38,21 @@ TEST(Quantity, amounts_take_suffixes_of_a_thousand) {
 }
 
 TEST(Quantity, what_is_no_positive_number_with_a_known_unit_is_refused_by_name) {
-  for (const char* text : {"", " ", "GB/s", "-5GB/s", "+5GB/s", "nan", "nanGB/s", "infGB/s", "inf", "0GB/s", "0.0GB/s", "25", "25 GB/s",
-                           " 25GB/s", "25GB/s ", "25gb/s", "25GBps", "25GB", "25GB/sx", "0x10GB/s", "1e999GB/s", "1e308TB/s", "2,5GB/s",
-                           "25GB/s\n", "1..5GB/s", "1e-400GB/s"}) {
+  for (const char* text :
+       {"",          " ",       "GB/s",     "-5GB/s",   "+5GB/s",    "nan",      "nanGB/s",
+        "infGB/s",   "inf",     "0GB/s",    "0.0GB/s",  "25",        "25 GB/s",  " 25GB/s",
+        "25GB/s ",   "25gb/s",  "25GBps",   "25GB",     "25GB/sx",   "0x10GB/s", "1e999GB/s",
+        "1e308TB/s", "2,5GB/s", "25GB/s\n", "1..5GB/s", "1e-400GB/s"}) {
     expect_input_error([&] { static_cast<void>(parse_rate("--link", text)); }, {"--link"});
   }
-  expect_input_error([] { static_cast<void>(parse_rate("--link", "25")); }, {"'25'", "needs a unit", "Gb/s"});
-  expect_input_error([] { static_cast<void>(parse_rate("--link", "25gb/s")); }, {"unknown unit 'gb/s'", "GB/s"});
-  expect_input_error([] { static_cast<void>(parse_time("--step-time", "120")); }, {"--step-time", "120ms"});
-  expect_input_error([] { static_cast<void>(parse_amount("--params", "350Q")); }, {"--params", "'Q'"});
+  expect_input_error([] { static_cast<void>(parse_rate("--link", "25")); },
+                     {"'25'", "needs a unit", "Gb/s"});
+  expect_input_error([] { static_cast<void>(parse_rate("--link", "25gb/s")); },
+                     {"unknown unit 'gb/s'", "GB/s"});
+  expect_input_error([] { static_cast<void>(parse_time("--step-time", "120")); },
+                     {"--step-time", "120ms"});
+  expect_input_error([] { static_cast<void>(parse_amount("--params", "350Q")); },
+                     {"--params", "'Q'"});
 }
 
 TEST(Quantity, a_hostile_value_stays_one_short_line) {
@@ -59,7 +65,8 @@ TEST(Quantity, a_hostile_value_stays_one_short_line) {
 TEST(Quantity, counts_are_whole_and_in_range) {
   EXPECT_EQ(parse_count("--gpus", "8", 1, 64), 8);
   for (const char* text : {"", "0", "65", "2.5", "2x8", "-2", "1e99", "8 ", "eight"}) {
-    expect_input_error([&] { static_cast<void>(parse_count("--gpus", text, 1, 64)); }, {"--gpus", "whole number from 1 to 64"});
+    expect_input_error([&] { static_cast<void>(parse_count("--gpus", text, 1, 64)); },
+                       {"--gpus", "whole number from 1 to 64"});
   }
 }
 
@@ -67,7 +74,8 @@ TEST(Quantity, lists_have_no_empty_entries) {
   EXPECT_EQ(parse_list("--gpus", "2,4,8"), (std::vector<std::string>{"2", "4", "8"}));
   EXPECT_EQ(parse_list("--gpus", "2"), (std::vector<std::string>{"2"}));
   for (const char* text : {"", ",", "2,", ",2", "2,,4"}) {
-    expect_input_error([&] { static_cast<void>(parse_list("--gpus", text)); }, {"--gpus", "empty entry"});
+    expect_input_error([&] { static_cast<void>(parse_list("--gpus", text)); },
+                       {"--gpus", "empty entry"});
   }
 }
 
@@ -75,25 +83,55 @@ TEST(Quantity, a_sweep_doubles_unless_told_otherwise) {
   const Sweep doubling = parse_sweep("--sweep", "width=256:8192");
   EXPECT_EQ(doubling.key, "width");
   EXPECT_EQ(doubling.values, (std::vector<double>{256, 512, 1024, 2048, 4096, 8192}));
-  EXPECT_EQ(parse_sweep("--sweep", "batch=64:4096:x4").values, (std::vector<double>{64, 256, 1024, 4096}));
-  EXPECT_EQ(parse_sweep("--sweep", "width=256:1000:+256").values, (std::vector<double>{256, 512, 768}));
+  EXPECT_EQ(parse_sweep("--sweep", "batch=64:4096:x4").values,
+            (std::vector<double>{64, 256, 1024, 4096}));
+  EXPECT_EQ(parse_sweep("--sweep", "width=256:1000:+256").values,
+            (std::vector<double>{256, 512, 768}));
   // Rounded to whole values, none twice.
   EXPECT_EQ(parse_sweep("--sweep", "batch=1:8:x1.5").values, (std::vector<double>{1, 2, 3, 5, 8}));
 }
 
 TEST(Quantity, a_sweep_that_is_none_is_refused) {
-  for (const char* text : {"", "width", "width=", "=1:2", "width=256", "width=256:", "width=:256", "256:8192", "width=256:256", "width=512:256",
-                           "width=0:256", "width=-1:256", "width=1.5:9", "width=1:9:", "width=1:9:2", "width=1:9:x1", "width=1:9:x0.5",
-                           "width=1:9:+0", "width=1:9:+0.5", "width=1:9:y2", "width=1:9:x2:x2", "width=1:9:xnan", "width=5:9:x2",
-                           "width=nan:9", "width=1:inf", "width=1:1e300", "a:b=1"}) {
+  for (const char* text : {"",
+                           "width",
+                           "width=",
+                           "=1:2",
+                           "width=256",
+                           "width=256:",
+                           "width=:256",
+                           "256:8192",
+                           "width=256:256",
+                           "width=512:256",
+                           "width=0:256",
+                           "width=-1:256",
+                           "width=1.5:9",
+                           "width=1:9:",
+                           "width=1:9:2",
+                           "width=1:9:x1",
+                           "width=1:9:x0.5",
+                           "width=1:9:+0",
+                           "width=1:9:+0.5",
+                           "width=1:9:y2",
+                           "width=1:9:x2:x2",
+                           "width=1:9:xnan",
+                           "width=5:9:x2",
+                           "width=nan:9",
+                           "width=1:inf",
+                           "width=1:1e300",
+                           "a:b=1"}) {
     expect_input_error([&] { static_cast<void>(parse_sweep("--sweep", text)); }, {"--sweep"});
   }
 }
 
 TEST(Quantity, a_sweep_of_more_points_than_anyone_means_is_refused_without_being_made) {
   EXPECT_EQ(parse_sweep("--sweep", "width=1:100000:+1").values.size(), 100000U);
-  expect_input_error([] { static_cast<void>(parse_sweep("--sweep", "width=1:9000000000000:+1")); }, {"more than 1000000 steps"});
-  expect_input_error([] { static_cast<void>(parse_sweep("--sweep", "width=1:9000000000000:x1.0000000000000002")); }, {"--sweep"});
+  expect_input_error([] { static_cast<void>(parse_sweep("--sweep", "width=1:9000000000000:+1")); },
+                     {"more than 1000000 steps"});
+  expect_input_error(
+      [] {
+        static_cast<void>(parse_sweep("--sweep", "width=1:9000000000000:x1.0000000000000002"));
+      },
+      {"--sweep"});
 }
 
 }  // namespace

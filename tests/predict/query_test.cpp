@@ -36,7 +36,8 @@ TEST(Query, rows_are_the_models_forecast_for_every_combination_in_order) {
   EXPECT_EQ(describe(row.job.strategy), "ddp");
   EXPECT_EQ(row.job.batch_per_rank, 256);
   const Machine machine = small_machine();
-  const Forecast expected = forecast(machine, figures_link(), network_from("mlp:width=1024"), row.job);
+  const Forecast expected =
+      forecast(machine, figures_link(), network_from("mlp:width=1024"), row.job);
   EXPECT_EQ(row.forecast.step_time_s.value, expected.step_time_s.value);
   EXPECT_EQ(row.forecast.speedup.low, expected.speedup.low);
   EXPECT_EQ(row.parameters, network_from("mlp:width=1024").parameters());
@@ -63,11 +64,13 @@ TEST(Query, a_bare_question_sweeps_the_study_and_says_where_it_crosses) {
 TEST(Query, crossing_and_bracket_are_those_of_the_rows) {
   const ForecastDocument document = answer({});
   std::vector<SweepPoint> points;
-  for (const ForecastRow& row : document.rows) points.push_back({row.parameters, row.forecast.speedup});
+  for (const ForecastRow& row : document.rows)
+    points.push_back({row.parameters, row.forecast.speedup});
   const std::vector<Crossing> expected = crossings(points);
   ASSERT_EQ(document.crossovers.front().crossings.size(), expected.size());
   EXPECT_EQ(document.crossovers.front().crossings.front().x.value, expected.front().x.value);
-  EXPECT_EQ(document.crossovers.front().crossings.front().bracket_low, expected.front().bracket_low);
+  EXPECT_EQ(document.crossovers.front().crossings.front().bracket_low,
+            expected.front().bracket_low);
 }
 
 TEST(Query, the_break_even_batch_pays_and_a_tenth_less_does_not) {
@@ -80,7 +83,8 @@ TEST(Query, the_break_even_batch_pays_and_a_tenth_less_does_not) {
   Job job;
   const auto speedup = [&](double b) {
     job.batch_per_rank = b;
-    return point_forecast(machine, machine.links.front(), network_from("mlp:width=4096"), job).speedup.value;
+    return point_forecast(machine, machine.links.front(), network_from("mlp:width=4096"), job)
+        .speedup.value;
   };
   EXPECT_GE(speedup(batch), 1.0);
   EXPECT_LT(speedup(0.9 * batch), 1.0);
@@ -132,8 +136,10 @@ TEST(Query, what_lies_outside_the_calibration_is_named) {
   const ForecastRow row = answer(o).rows.front();
   ASSERT_TRUE(row.forecast.extrapolated);
   ASSERT_EQ(row.extrapolated.size(), 2U);
-  EXPECT_NE(row.extrapolated[0].find("256 x 65536 -> 65536"), std::string::npos) << row.extrapolated[0];
-  EXPECT_NE(row.extrapolated[1].find("measured on 2 ranks, not 4"), std::string::npos) << row.extrapolated[1];
+  EXPECT_NE(row.extrapolated[0].find("256 x 65536 -> 65536"), std::string::npos)
+      << row.extrapolated[0];
+  EXPECT_NE(row.extrapolated[1].find("measured on 2 ranks, not 4"), std::string::npos)
+      << row.extrapolated[1];
   EXPECT_TRUE(answer(options_for("mlp:width=1024,classes=1024")).rows.front().extrapolated.empty());
 }
 
@@ -141,7 +147,8 @@ TEST(Query, a_message_larger_than_any_measured_is_named) {
   Options o = options_for("mlp:width=16384,depth=1,classes=16384");
   const ForecastRow row = answer(o).rows.front();
   ASSERT_FALSE(row.extrapolated.empty());
-  EXPECT_NE(row.extrapolated.back().find("message size: 2 of 2"), std::string::npos) << row.extrapolated.back();
+  EXPECT_NE(row.extrapolated.back().find("message size: 2 of 2"), std::string::npos)
+      << row.extrapolated.back();
 }
 
 TEST(Query, only_the_borrowed_constants_a_job_uses_are_listed) {
@@ -181,7 +188,8 @@ TEST(Query, compression_halves_messages_and_sharding_gathers_and_scatters) {
   const Network network = network_from("mlp:width=1024");
   Job job;
   job.strategy = parse_strategy("ddp,compress=fp16");
-  for (const CollectiveRow& row : explain(small_machine(), figures_link(), network, job).collectives) {
+  for (const CollectiveRow& row :
+       explain(small_machine(), figures_link(), network, job).collectives) {
     EXPECT_EQ(row.message.value(), 0.5 * row.gradient.value());
   }
   job.strategy = parse_strategy("fsdp=unit");

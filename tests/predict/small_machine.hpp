@@ -1,5 +1,5 @@
-// A machine in the likeness of a small GPU, for tests of what ddpx-predict prints: round numbers, one measured link, one by figures, and
-// constants of both kinds, measured and borrowed.
+// A machine in the likeness of a small GPU, for tests of what ddpx-predict prints: round numbers,
+// one measured link, one by figures, and constants of both kinds, measured and borrowed.
 #pragma once
 
 #include "model/machine.hpp"
@@ -24,10 +24,12 @@ inline Machine small_machine() {
   machine.residual = 0.02;
   for (double width = 256; width <= 8192; width *= 2) {
     for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
-      ProductPoint point;
-      point.product = {pass, DType::fp32, 256, width, width};
-      point.time = {Seconds(point.product.flops().value() / 4e12), 0.02, "measured"};
-      machine.products.push_back(point);
+      for (double out : {width, 64.0}) {
+        ProductPoint point;
+        point.product = {pass, DType::fp32, 256, width, out};
+        point.time = {Seconds(point.product.flops().value() / 4e12), 0.02, "measured"};
+        machine.products.push_back(point);
+      }
     }
   }
   Link link;
@@ -37,8 +39,10 @@ inline Machine small_machine() {
   link.channels = 2;
   for (Collective kind : {Collective::all_reduce, Collective::all_gather}) {
     std::vector<CurvePoint> points;
-    for (double bytes = 1024; bytes <= 512e6; bytes *= 4) points.push_back({Bytes(bytes), Seconds(30e-6 + bytes / 4e9), false, ""});
-    link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, 2}, std::vector<ProtocolLine>{}, points);
+    for (double bytes = 1024; bytes <= 512e6; bytes *= 4)
+      points.push_back({Bytes(bytes), Seconds(30e-6 + bytes / 4e9), false, ""});
+    link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, 2},
+                             std::vector<ProtocolLine>{}, points);
   }
   machine.links = {link};
   return machine;
@@ -74,6 +78,8 @@ inline Resolvers small_resolvers() {
   return names;
 }
 
-inline ForecastDocument answer(const Options& options) { return run(query_from(options, small_resolvers())); }
+inline ForecastDocument answer(const Options& options) {
+  return run(query_from(options, small_resolvers()));
+}
 
 }  // namespace ddpx::test

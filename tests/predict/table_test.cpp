@@ -18,7 +18,8 @@ void expect_fits(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 80U) << line;
-    EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; })) << line;
+    EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; }))
+        << line;
     EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
   }
 }
@@ -41,7 +42,8 @@ TEST(Table, the_verdict_in_words_stands_above_the_numbers) {
 
 TEST(Table, a_sweep_says_where_it_stops_paying) {
   const std::string text = unwrapped(text_of(answer({})));
-  EXPECT_NE(text.find("training mlp:depth=8 at batch 256 per rank pays below "), std::string::npos) << text;
+  EXPECT_NE(text.find("training mlp:depth=8 at batch 256 per rank pays below "), std::string::npos)
+      << text;
   EXPECT_NE(text.find("between the sweep's points"), std::string::npos) << text;
 }
 
@@ -57,10 +59,14 @@ TEST(Table, everything_that_varies_at_once_still_fits) {
   o.gpus = "2,4,1048576";
   o.batch = "1,1000000000";
   o.networks = {"mlp:width=256", "mlp:width=8192,depth=16,classes=1000", "gpt:layers=2"};
-  o.strategies = {"ddp", "ddp,accumulate=8,compress=bf16,bucket=123.456MiB,first-bucket=7.5MiB,bucket-view,channels=12"};
+  o.strategies = {"ddp",
+                  "ddp,accumulate=8,compress=bf16,bucket=123.456MiB,first-bucket=7.5MiB,bucket-"
+                  "view,channels=12"};
   o.crossover = true;
   o.explain = true;
-  expect_fits(text_of(answer(o)));
+  const std::string text = text_of(answer(o));
+  expect_fits(text);
+  EXPECT_NE(text.find("verdict\n"), std::string::npos) << "the verdict is never left out";
 }
 
 TEST(Table, absurd_names_are_cut_and_cleaned) {
@@ -91,6 +97,8 @@ TEST(Table, absurd_numbers_still_fit) {
     row.break_even_batch_per_rank = 1e300;
   }
   expect_fits(text_of(document));
+  EXPECT_NE(text_of(document).find("verdict\n"), std::string::npos)
+      << "the verdict is never left out";
 }
 
 TEST(Table, strategies_are_compared_and_the_fastest_is_named) {
@@ -154,11 +162,16 @@ TEST(Explain, buckets_show_their_bandwidth_beside_the_peak) {
   EXPECT_NE(text.find("Nothing lies outside the calibration."), std::string::npos) << text;
 }
 
-TEST(Explain, the_residual_is_what_the_sources_leave) {
-  const ForecastDocument document = answer({});
-  for (const ForecastRow& row : document.rows) {
-    EXPECT_NEAR(residual_half_width(row.forecast), kNormalQuantile90 * 0.02, 1e-9);
-  }
+TEST(Explain, the_interval_names_its_largest_source_first) {
+  Options o;
+  o.networks = {"mlp:width=4096"};
+  o.explain = true;
+  const ForecastDocument document = answer(o);
+  EXPECT_DOUBLE_EQ(document.rows.front().explanation->residual_half_width,
+                   kNormalQuantile90 * 0.02);
+  const std::string text = unwrapped(text_of(document));
+  EXPECT_NE(text.find("the model's residual 3.3 %."), std::string::npos) << text;
+  EXPECT_LT(text.find("can move it by: link"), text.find("compute 0")) << text;
 }
 
 TEST(Csv, has_one_header_and_as_many_cells_in_every_row) {
@@ -180,7 +193,8 @@ TEST(Csv, has_one_header_and_as_many_cells_in_every_row) {
     EXPECT_EQ(count, cells) << line;
   }
   EXPECT_EQ(rows, 13U);
-  EXPECT_EQ(text.find("network,parameters,width,batch_per_rank,gpus,nodes,link,strategy,scaling,"), 0U);
+  EXPECT_EQ(text.find("network,parameters,width,batch_per_rank,gpus,nodes,link,strategy,scaling,"),
+            0U);
 }
 
 TEST(Csv, quotes_what_would_break_a_row) {
@@ -196,7 +210,8 @@ TEST(Csv, numbers_read_back_to_the_same_value) {
   ForecastDocument document = answer({});
   document.rows.resize(1);
   const std::string text = csv_of(document);
-  EXPECT_NE(text.find(",542784,256,256,2,1,pcie,ddp,weak,small,torch,fp32,sgd,"), std::string::npos) << text;
+  EXPECT_NE(text.find(",542784,256,256,2,1,pcie,ddp,weak,small,torch,fp32,sgd,"), std::string::npos)
+      << text;
   const std::size_t at = text.find("sgd,") + 4;
   EXPECT_EQ(std::stod(text.substr(at)), document.rows.front().forecast.step_time_s.value);
 }

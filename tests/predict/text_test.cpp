@@ -45,12 +45,17 @@ TEST(Text, units_are_the_largest_that_leave_one_or_more) {
   EXPECT_EQ(count_text(2.5), "2.5");
 }
 
-TEST(Text, an_interval_stands_behind_its_value) { EXPECT_EQ(interval_text({1.87, 1.78, 1.96}), "1.87 (1.78-1.96)"); }
+TEST(Text, an_interval_stands_behind_its_value) {
+  EXPECT_EQ(interval_text({1.87, 1.78, 1.96}), "1.87 (1.78-1.96)");
+}
 
-TEST(Text, other_than_ascii_never_reaches_the_terminal) { EXPECT_EQ(ascii("a\x1b[2J\xc3\xa9\n"), "a?[2J???"); }
+TEST(Text, other_than_ascii_never_reaches_the_terminal) {
+  EXPECT_EQ(ascii("a\x1b[2J\xc3\xa9\n"), "a?[2J???");
+}
 
 TEST(Text, wrapping_breaks_at_spaces_and_inside_words_only_when_it_must) {
-  const std::string text = wrapped("one two " + std::string(200, 'x') + " three", {.first = 0, .rest = 4});
+  const std::string text =
+      wrapped("one two " + std::string(200, 'x') + " three", {.first = 0, .rest = 4});
   EXPECT_LE(longest_line(text), kColumns);
   std::string joined;
   for (char c : text) {

@@ -18,16 +18,17 @@
 namespace ddpx::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using test::MadeUp;
 using test::WellFormed;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kHostile = "<script>alert(1)</script> | \"a\"\n# b `c` \x01\xff";
 
 MadeUp hostile() {
   MadeUp made = test::made_up();
-  made.machine.name = made.machine.device.name = made.machine.notes[0] = made.machine.measurements = kHostile;
+  made.machine.name = made.machine.device.name = made.machine.notes[0] = made.machine.measurements =
+      kHostile;
   made.links[0].name = made.links[0].title = made.links[0].source = kHostile;
   made.files[0].name = made.files[0].source = made.files[0].notes[0] = kHostile;
   for (RunRow& row : made.runs_rows) row.link = row.note = row.network = kHostile;
@@ -52,7 +53,8 @@ TEST(ValidationReport, as_markdown_matches_its_golden_files) {
   EXPECT_EQ(files[2].path, "out/validation-communication.svg");
   EXPECT_EQ(files[3].path, "out/validation-errors.svg");
   test::expect_golden("validation.md", files[0].text);
-  for (std::size_t i = 1; i < files.size(); ++i) test::expect_golden(files[i].path.substr(4), files[i].text);
+  for (std::size_t i = 1; i < files.size(); ++i)
+    test::expect_golden(files[i].path.substr(4), files[i].text);
 }
 
 TEST(ValidationReport, as_a_page_matches_its_golden_file) {
@@ -70,7 +72,8 @@ TEST(ValidationReport, begins_with_the_verdict_in_words) {
   const Document document = validation_document(made.facts(0.10));
   ASSERT_TRUE(std::holds_alternative<Callout>(document.blocks[0]));
   EXPECT_EQ(std::get<Callout>(document.blocks[0]).tone, Callout::Tone::good);
-  EXPECT_THAT(std::get<Callout>(document.blocks[0]).text, HasSubstr("within the tolerance of 10 %"));
+  EXPECT_THAT(std::get<Callout>(document.blocks[0]).text,
+              HasSubstr("within the tolerance of 10 %"));
   EXPECT_EQ(tone(made.facts(0.01)), Callout::Tone::bad);
   EXPECT_THAT(headline(made.facts(0.01)), HasSubstr("outside the tolerance of 1.0 %"));
   EXPECT_EQ(tone(made.facts()), Callout::Tone::neutral);
@@ -143,7 +146,8 @@ TEST(ValidationReport, never_prints_nan_or_infinity) {
   made.comparison.summary.p95_abs_error = nan;
   made.comparison.crossings[0].forecast[0].x = {nan, nan, HUGE_VAL};
   const Document document = validation_document(made.facts());
-  for (const std::string& text : {html(document), all_text(markdown(document, "x.md")), validation_text(made.facts())}) {
+  for (const std::string& text :
+       {html(document), all_text(markdown(document, "x.md")), validation_text(made.facts())}) {
     EXPECT_THAT(text, Not(testing::ContainsRegex("[^a-z]nan[^a-z]")));
     EXPECT_THAT(text, Not(testing::ContainsRegex("[^a-z]inf[^a-z]")));
   }
@@ -153,7 +157,8 @@ TEST(Html, is_one_page_that_loads_nothing) {
   const MadeUp made = test::made_up();
   const std::string page = html(validation_document(made.facts()));
   EXPECT_EQ(WellFormed::complaint(page), "");
-  for (const char* loading : {"src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "https://"}) {
+  for (const char* loading :
+       {"src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "https://"}) {
     EXPECT_THAT(page, Not(HasSubstr(loading)));
   }
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
@@ -163,7 +168,8 @@ TEST(Html, is_one_page_that_loads_nothing) {
 TEST(Markdown, refers_to_charts_beside_it_by_encoded_names) {
   const Document document{"t", {Figure{"speedup", "a [caption]", {}}}};
   const auto files = markdown(document, "some dir/my (first) report.md");
-  EXPECT_THAT(files[0].text, HasSubstr("![a \\[caption\\]](my%20%28first%29%20report-speedup.svg)"));
+  EXPECT_THAT(files[0].text,
+              HasSubstr("![a \\[caption\\]](my%20%28first%29%20report-speedup.svg)"));
   EXPECT_EQ(files[1].path, "some dir/my (first) report-speedup.svg");
   EXPECT_EQ(markdown(document, "a.b/report")[1].path, "a.b/report-speedup.svg");
   EXPECT_EQ(markdown(document, "dir/.md")[1].path, "dir/.md-speedup.svg");

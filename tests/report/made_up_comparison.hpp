@@ -1,4 +1,5 @@
-// A small comparison filled in by hand: no model stands behind it, so that reports change only when reports change.
+// A small comparison filled in by hand: no model stands behind it, so that reports change only when
+// reports change.
 #pragma once
 
 #include <deque>
@@ -17,16 +18,25 @@ struct MadeUp {
   std::vector<Link> links;
   Comparison comparison;
 
-  [[nodiscard]] report::ValidationFacts facts(std::optional<double> tolerance = std::nullopt) const {
-    return {machine, files, links, comparison, tolerance, {"nvlink is nvlink2 on a GPU of the Made-up 100's era"}, "ddpx-validate 0.0.0"};
+  [[nodiscard]] report::ValidationFacts facts(
+      std::optional<double> tolerance = std::nullopt) const {
+    return {machine,
+            files,
+            links,
+            comparison,
+            tolerance,
+            {"nvlink is nvlink2 on a GPU of the Made-up 100's era"},
+            "ddpx-validate 0.0.0"};
   }
 };
 
-inline Interval around(double value, double half) { return {value, value * (1 - half), value * (1 + half)}; }
+inline Interval around(double value, double half) {
+  return {value, value * (1 - half), value * (1 + half)};
+}
 
 // `error` of the forecast step and speeds as given; 10 % intervals.
-inline void add_row(MadeUp& made, double width, const std::string& strategy, double measured_s, double error, double measured_speedup,
-                    double communication_share) {
+inline void add_row(MadeUp& made, double width, const std::string& strategy, double measured_s,
+                    double error, double measured_speedup, double communication_share) {
   RunRow run;
   run.network = "mlp:width=" + std::to_string(static_cast<int>(width)) + ",depth=8";
   run.link = "nvlink";
@@ -46,14 +56,16 @@ inline void add_row(MadeUp& made, double width, const std::string& strategy, dou
   row.error = error;
   const double step = measured_s * (1 + error);
   row.forecast.step.terms[static_cast<std::size_t>(Term::backward)] = Seconds(0.4 * step);
-  row.forecast.step.terms[static_cast<std::size_t>(Term::exposed_communication)] = Seconds(0.6 * step);
+  row.forecast.step.terms[static_cast<std::size_t>(Term::exposed_communication)] =
+      Seconds(0.6 * step);
   row.forecast.step_time_s = around(step, 0.1);
   row.forecast.speedup = around(measured_speedup / (1 + error), 0.1);
   row.forecast.verdict = verdict_of(row.forecast.speedup);
   row.forecast.sensitivity[static_cast<std::size_t>(Source::link)] = 0.03;
   row.measured_speedup = measured_speedup;
   if (measured_speedup > 1.05 || measured_speedup < 0.95) {
-    row.verdict_right = row.forecast.verdict == (measured_speedup > 1 ? Verdict::pays : Verdict::does_not_pay);
+    row.verdict_right =
+        row.forecast.verdict == (measured_speedup > 1 ? Verdict::pays : Verdict::does_not_pay);
   }
   row.dominant_term = Term::exposed_communication;
   row.dominant_share = 0.6;
@@ -64,7 +76,8 @@ inline void add_row(MadeUp& made, double width, const std::string& strategy, dou
   made.comparison.rows.push_back(row);
 }
 
-inline SweepComparison sweep_of(const MadeUp& made, const std::string& family, const std::string& group) {
+inline SweepComparison sweep_of(const MadeUp& made, const std::string& family,
+                                const std::string& group) {
   SweepComparison sweep;
   sweep.family = family;
   sweep.group = group;
@@ -113,13 +126,15 @@ inline MadeUp made_up() {
   made.comparison.baselines = {{Baseline::b0, made.comparison.summary, made.comparison.summary}};
   made.comparison.baselines[0].summary.median_abs_error = 0.5;
   made.comparison.baselines[0].summary.p95_abs_error = 0.5;
-  made.comparison.sweeps = {sweep_of(made, "ddp", "nvlink, 2 GPUs, ddp, batch 256, mlp:depth=8"),
-                            sweep_of(made, "accumulation", "nvlink, 2 GPUs, ddp,accumulate=4, batch 256, mlp:depth=8")};
+  made.comparison.sweeps = {
+      sweep_of(made, "ddp", "nvlink, 2 GPUs, ddp, batch 256, mlp:depth=8"),
+      sweep_of(made, "accumulation", "nvlink, 2 GPUs, ddp,accumulate=4, batch 256, mlp:depth=8")};
   Crossing crossing;
   crossing.x = {14.2e6, 10.1e6, 20.3e6};
   crossing.bracket_low = 8.46e6;
   crossing.bracket_high = 134.5e6;
-  made.comparison.crossings = {{made.comparison.sweeps[0].group, {crossing}, {crossing}}, {made.comparison.sweeps[1].group, {}, {}}};
+  made.comparison.crossings = {{made.comparison.sweeps[0].group, {crossing}, {crossing}},
+                               {made.comparison.sweeps[1].group, {}, {}}};
   return made;
 }
 

@@ -18,7 +18,8 @@ using Texts = std::vector<std::string>;
 
 TEST(Scale, a_linear_axis_has_round_ticks_around_its_data) {
   const AxisScale scale({"", Scale::linear, AxisUnit::plain, 0.0, {}}, {0.3, 1.87});
-  EXPECT_EQ(tick_texts(scale), (Texts{"0", "0.25", "0.5", "0.75", "1", "1.25", "1.5", "1.75", "2"}));
+  EXPECT_EQ(tick_texts(scale),
+            (Texts{"0", "0.25", "0.5", "0.75", "1", "1.25", "1.5", "1.75", "2"}));
   EXPECT_DOUBLE_EQ(scale.low(), 0);
   EXPECT_DOUBLE_EQ(scale.high(), 2);
 }
@@ -33,7 +34,8 @@ TEST(Scale, positions_run_from_the_lower_to_the_upper_end) {
 
 TEST(Scale, a_logarithmic_axis_has_three_to_seven_ticks_over_any_span) {
   for (const double decades : {0.01, 0.1, 0.5, 1.0, 2.0, 3.0, 6.0, 12.0, 60.0}) {
-    const AxisScale scale({"", Scale::logarithmic, AxisUnit::count, {}, {}}, {5e5, 5e5 * std::pow(10.0, decades)});
+    const AxisScale scale({"", Scale::logarithmic, AxisUnit::count, {}, {}},
+                          {5e5, 5e5 * std::pow(10.0, decades)});
     EXPECT_GE(scale.ticks().size(), 3U) << decades;
     EXPECT_LE(scale.ticks().size(), 8U) << decades;
   }
@@ -50,7 +52,8 @@ TEST(Scale, ticks_of_counts_and_times_carry_their_unit) {
 
 TEST(Scale, what_cannot_be_drawn_does_not_stretch_the_axis) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const AxisScale scale({"", Scale::logarithmic, AxisUnit::plain, {}, {}}, {nan, -1.0, 0.0, 1.0, 10.0, HUGE_VAL});
+  const AxisScale scale({"", Scale::logarithmic, AxisUnit::plain, {}, {}},
+                        {nan, -1.0, 0.0, 1.0, 10.0, HUGE_VAL});
   EXPECT_GT(scale.low(), 0.5);
   EXPECT_LT(scale.high(), 20);
   EXPECT_FALSE(scale.drawable(nan));

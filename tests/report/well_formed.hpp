@@ -1,4 +1,5 @@
-// Whether a text is well-formed XML, as far as our pages and charts use it: elements nest, attributes are quoted and appear once,
+// Whether a text is well-formed XML, as far as our pages and charts use it: elements nest,
+// attributes are quoted and appear once,
 // '<' and '&' stand only where markup begins.
 #pragma once
 
@@ -16,16 +17,23 @@ class WellFormed {
   [[nodiscard]] static std::string complaint(std::string_view text) {
     WellFormed checker(text);
     while (checker.problem_.empty() && checker.at_ < text.size()) checker.step();
-    if (checker.problem_.empty() && !checker.open_.empty()) return "unclosed <" + checker.open_.back() + ">";
+    if (checker.problem_.empty() && !checker.open_.empty())
+      return "unclosed <" + checker.open_.back() + ">";
     return checker.problem_;
   }
 
  private:
   explicit WellFormed(std::string_view text) : text_(text) {}
 
-  void fail(const std::string& why) { problem_ = why + " at: " + std::string(text_.substr(at_, 60)); }
-  [[nodiscard]] bool starts(std::string_view with) const { return text_.substr(at_).starts_with(with); }
-  static bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == ':' || c == '_'; }
+  void fail(const std::string& why) {
+    problem_ = why + " at: " + std::string(text_.substr(at_, 60));
+  }
+  [[nodiscard]] bool starts(std::string_view with) const {
+    return text_.substr(at_).starts_with(with);
+  }
+  static bool in_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == ':' || c == '_';
+  }
 
   std::string name() {
     std::string word;
@@ -86,7 +94,8 @@ class WellFormed {
         return;
       }
       const std::string attribute = name();
-      if (attribute.empty() || !starts("=\"")) return fail("malformed attribute in <" + element + ">");
+      if (attribute.empty() || !starts("=\""))
+        return fail("malformed attribute in <" + element + ">");
       if (!attributes.insert(attribute).second) return fail("attribute twice in <" + element + ">");
       at_ += 2;
       while (problem_.empty() && at_ < text_.size() && text_[at_] != '"') {

@@ -1,4 +1,5 @@
-// Compares a result with a file of tests/golden. After an intended change: DDPX_UPDATE_GOLDEN=1 writes the files anew; read the diff.
+// Compares a result with a file of tests/golden. After an intended change: DDPX_UPDATE_GOLDEN=1
+// writes the files anew; read the diff.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ inline std::string first_difference(const std::string& expected, const std::stri
     const bool more_b = static_cast<bool>(std::getline(two, b));
     if (!more_a && !more_b) return "they differ in line ends only";
     if (more_a != more_b || a != b) {
-      return "line " + std::to_string(line) + "\n  expected: " + (more_a ? a : "(end)") + "\n  actual:   " + (more_b ? b : "(end)");
+      return "line " + std::to_string(line) + "\n  expected: " + (more_a ? a : "(end)") +
+             "\n  actual:   " + (more_b ? b : "(end)");
     }
   }
 }

@@ -31,7 +31,8 @@ TEST(Compare, errors_are_forecast_over_measured_minus_one) {
 }
 
 TEST(Compare, the_summary_of_known_errors_is_exact) {
-  const Comparison c = compared(made_runs({off_by(0.01), off_by(-0.02), off_by(0.03), off_by(-0.04), off_by(0.50)}));
+  const Comparison c =
+      compared(made_runs({off_by(0.01), off_by(-0.02), off_by(0.03), off_by(-0.04), off_by(0.50)}));
   EXPECT_EQ(c.summary.rows, 5U);
   EXPECT_NEAR(c.summary.median_abs_error, 0.03, kClose);
   EXPECT_NEAR(c.summary.p95_abs_error, 0.04 + 0.8 * 0.46, kClose);  // rank 0.95 x 4 = 3.8
@@ -120,16 +121,19 @@ TEST(Compare, error_parts_add_up_to_the_error) {
   // Forecast: 1 + 4 one-GPU steps of which 4 are exposed; measured: 4 of which 2.8 are.
   EXPECT_NEAR(c.rows[0].error_parts->communication, (4 - 2.8) / 4, kClose);
   EXPECT_NEAR(c.rows[0].error_parts->rest, (1 - 1.2) / 4, kClose);
-  EXPECT_NEAR(c.rows[0].error_parts->communication + c.rows[0].error_parts->rest, c.rows[0].error, 1e-12);
+  EXPECT_NEAR(c.rows[0].error_parts->communication + c.rows[0].error_parts->rest, c.rows[0].error,
+              1e-12);
   EXPECT_EQ(c.rows[0].dominant_term, Term::exposed_communication);
   EXPECT_NEAR(c.rows[0].dominant_share, 0.8, kClose);
 }
 
 TEST(Compare, groups_are_by_regime_link_family_strategy_and_width) {
-  const Comparison c = compared(made_runs({made_row(2, 100, 1.0, "a", "ddp"), made_row(2, 100, 1.0, "a", "ddp,bucket=25MiB"),
-                                           made_row(2, 200, 1.0, "b", "ddp,bucket=1MiB"), made_row(2, 100, 1.0, "b", "ddp,accumulate=2,bucket=1MiB"),
-                                           made_row(2, 100, 1.0, "b", "ddp,accumulate=2,compress=fp16"), made_row(2, 100, 1.0, "b", "fsdp"),
-                                           made_row(2, 100, 1.0, "b", "no-sync")}));
+  const Comparison c = compared(
+      made_runs({made_row(2, 100, 1.0, "a", "ddp"), made_row(2, 100, 1.0, "a", "ddp,bucket=25MiB"),
+                 made_row(2, 200, 1.0, "b", "ddp,bucket=1MiB"),
+                 made_row(2, 100, 1.0, "b", "ddp,accumulate=2,bucket=1MiB"),
+                 made_row(2, 100, 1.0, "b", "ddp,accumulate=2,compress=fp16"),
+                 made_row(2, 100, 1.0, "b", "fsdp"), made_row(2, 100, 1.0, "b", "no-sync")}));
   const auto sizes = [](const std::vector<GroupSummary>& groups) {
     std::vector<std::pair<std::string, std::size_t>> result;
     for (const GroupSummary& group : groups) result.emplace_back(group.group, group.summary.rows);
@@ -137,8 +141,12 @@ TEST(Compare, groups_are_by_regime_link_family_strategy_and_width) {
   };
   using Sizes = std::vector<std::pair<std::string, std::size_t>>;
   EXPECT_EQ(sizes(c.by_link), (Sizes{{"a", 2}, {"b", 5}}));
-  EXPECT_EQ(sizes(c.by_family),
-            (Sizes{{"ddp", 2}, {"bucket", 1}, {"accumulation", 1}, {"compression", 1}, {"fsdp", 1}, {"no-sync", 1}}));
+  EXPECT_EQ(sizes(c.by_family), (Sizes{{"ddp", 2},
+                                       {"bucket", 1},
+                                       {"accumulation", 1},
+                                       {"compression", 1},
+                                       {"fsdp", 1},
+                                       {"no-sync", 1}}));
   EXPECT_EQ(sizes(c.by_width), (Sizes{{"width 100", 6}, {"width 200", 1}}));
   EXPECT_EQ(c.by_strategy.size(), 7U);
   EXPECT_EQ(sizes(c.by_regime), (Sizes{{"gpu_bound", 7}}));

@@ -14,9 +14,7 @@ TEST(Percentile, interpolates_between_order_statistics_as_numpy_does) {
   EXPECT_DOUBLE_EQ(percentile(values, 1.0), 4.0);
 }
 
-TEST(Percentile, of_one_value_is_that_value) {
-  EXPECT_DOUBLE_EQ(percentile({7.0}, 0.95), 7.0);
-}
+TEST(Percentile, of_one_value_is_that_value) { EXPECT_DOUBLE_EQ(percentile({7.0}, 0.95), 7.0); }
 
 TEST(Percentile, the_95th_of_0_to_100_is_95) {
   std::vector<double> values;

@@ -1,5 +1,6 @@
-// A made-up machine whose forecasts are known in closed form, and runs made by hand around them. Networks have given times per sample, so
-// no product is priced: one GPU takes batch x seconds per sample, and the link is so fast that N GPUs take as long.
+// A made-up machine whose forecasts are known in closed form, and runs made by hand around them.
+// Networks have given times per sample, so no product is priced: one GPU takes batch x seconds per
+// sample, and the link is so fast that N GPUs take as long.
 #pragma once
 
 #include <string>
@@ -38,7 +39,8 @@ inline Machine exact_machine() {
   return machine;
 }
 
-// "made:width=W": W^2 parameters, W^2 microseconds per sample, forward a third of it. Flops are in proportion to time.
+// "made:width=W": W^2 parameters, W^2 microseconds per sample, forward a third of it. Flops are in
+// proportion to time.
 inline Network made_network(double width) {
   Network network;
   network.name = "made:width=" + std::to_string(static_cast<int>(width));
@@ -52,12 +54,15 @@ inline Network made_network(double width) {
   return network;
 }
 
-inline double width_of(const RunRow& row) { return std::stod(row.network.substr(row.network.find('=') + 1)); }
+inline double width_of(const RunRow& row) {
+  return std::stod(row.network.substr(row.network.find('=') + 1));
+}
 
 inline Network network_of(const RunRow& row) { return made_network(width_of(row)); }
 
-// The network's only layer is one bucket that nothing overlaps, so a link that moves 4 bytes in t microseconds makes the step of N GPUs
-// (1 + t) times the one-GPU step: "slow" has t = 4 (speedup 2/5), "level" t = 1 (speedup 1).
+// The network's only layer is one bucket that nothing overlaps, so a link that moves 4 bytes in t
+// microseconds makes the step of N GPUs (1 + t) times the one-GPU step: "slow" has t = 4 (speedup
+// 2/5), "level" t = 1 (speedup 1).
 inline Link link_of(const RunRow& row) {
   Link link = fast_link(row.link);
   if (row.link == "slow") link.bandwidth.value = BytesPerSecond(1e6);
@@ -66,7 +71,8 @@ inline Link link_of(const RunRow& row) {
 }
 
 // A row of batch 1 with one process that took `seconds`.
-inline RunRow made_row(int gpus, double width, double seconds, const std::string& link = "wire", const std::string& strategy = "ddp") {
+inline RunRow made_row(int gpus, double width, double seconds, const std::string& link = "wire",
+                       const std::string& strategy = "ddp") {
   RunRow row;
   row.network = made_network(width).name;
   row.link = link;
@@ -88,6 +94,8 @@ inline Runs made_runs(std::vector<RunRow> rows) {
   return runs;
 }
 
-inline Comparison compared(const Runs& runs) { return compare(exact_machine(), runs, network_of, link_of, {}); }
+inline Comparison compared(const Runs& runs) {
+  return compare(exact_machine(), runs, network_of, link_of, {});
+}
 
 }  // namespace ddpx::test

@@ -14,7 +14,8 @@ std::optional<double> error_of(const Comparison& c, std::size_t row, Baseline ba
 }
 
 // One-GPU row and a row of `gpus` that is `speedup` times as fast.
-void add_pair(std::vector<RunRow>& rows, double width, double speedup, const std::string& link = "wire", int gpus = 2) {
+void add_pair(std::vector<RunRow>& rows, double width, double speedup,
+              const std::string& link = "wire", int gpus = 2) {
   rows.push_back(made_row(1, width, 1.0, link));
   rows.push_back(made_row(gpus, width, gpus / speedup, link));
 }
@@ -22,7 +23,8 @@ void add_pair(std::vector<RunRow>& rows, double width, double speedup, const std
 TEST(Formulas, b0_to_b4_are_scored_on_every_row_and_b0_is_n_times_the_throughput) {
   const Runs runs = made_runs({made_row(2, 100, 4 * exact_step(100), "slow")});
   const Comparison c = compared(runs);
-  for (const Baseline baseline : {Baseline::b0, Baseline::b1, Baseline::b2, Baseline::b3, Baseline::b4}) {
+  for (const Baseline baseline :
+       {Baseline::b0, Baseline::b1, Baseline::b2, Baseline::b3, Baseline::b4}) {
     EXPECT_TRUE(error_of(c, 0, baseline)) << name(baseline);
   }
   EXPECT_NEAR(*error_of(c, 0, Baseline::b0), 0.25 - 1, 1e-6);  // one one-GPU step against four

@@ -16,7 +16,9 @@ TEST(Summary, of_no_rows_is_all_zero) {
 }
 
 TEST(Summary, counts_coverage_and_verdicts) {
-  const std::vector<Score> scores{{0.1, true, 0.2, true, false}, {-0.3, false, 0.4, false, true}, {0.2, true, 0.6, std::nullopt, true}};
+  const std::vector<Score> scores{{0.1, true, 0.2, true, false},
+                                  {-0.3, false, 0.4, false, true},
+                                  {0.2, true, 0.6, std::nullopt, true}};
   const ErrorSummary summary = summarise(scores);
   EXPECT_EQ(summary.rows, 3U);
   EXPECT_DOUBLE_EQ(summary.median_abs_error, 0.2);
@@ -62,7 +64,9 @@ TEST(Conformal, nine_rows_support_90_percent_by_their_largest_error_and_eight_do
   EXPECT_NEAR(*nine.by_link_and_regime[0].half_width, 0.09, 1e-6);
   // Leaving any one out leaves eight, which support nothing.
   EXPECT_FALSE(nine.by_link_and_regime[0].coverage);
-  EXPECT_FALSE(rows_off_by({0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08}).by_link_and_regime[0].half_width);
+  EXPECT_FALSE(rows_off_by({0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08})
+                   .by_link_and_regime[0]
+                   .half_width);
 }
 
 TEST(Conformal, coverage_judges_each_row_by_the_others) {
@@ -73,8 +77,9 @@ TEST(Conformal, coverage_judges_each_row_by_the_others) {
 }
 
 TEST(Conformal, rows_of_one_network_leave_together) {
-  // Ten networks of two rows; network 109's two are far off. Judged by the other nine networks both miss; had one stayed in, 19 others'
-  // 18th smallest error would still miss them, but each other row's half-width would not change: 18 of 20 inside.
+  // Ten networks of two rows; network 109's two are far off. Judged by the other nine networks both
+  // miss; had one stayed in, 19 others' 18th smallest error would still miss them, but each other
+  // row's half-width would not change: 18 of 20 inside.
   std::vector<RunRow> rows;
   for (int i = 0; i < 10; ++i) {
     const double width = 100 + i;

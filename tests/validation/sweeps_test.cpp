@@ -61,7 +61,8 @@ TEST(Sweeps, what_differs_in_anything_but_width_is_another_sweep) {
 }
 
 TEST(Crossings, are_found_by_log_log_interpolation_on_the_measured_points) {
-  // Speedup 2 at 10^4 parameters and 1/2 at 4 x 10^4: the line in log-log meets 1 halfway, at 2 x 10^4.
+  // Speedup 2 at 10^4 parameters and 1/2 at 4 x 10^4: the line in log-log meets 1 halfway, at 2 x
+  // 10^4.
   const Runs runs = made_runs(swept({{50, 2.0}, {100, 2.0}, {200, 0.5}}));
   const Comparison c = compared(runs);
   ASSERT_EQ(c.crossings.size(), 1U);

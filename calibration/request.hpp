@@ -1,0 +1,26 @@
+// What the options ask to be measured, as values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/options.hpp"
+#include "profiler/launch.hpp"
+#include "profiler/plan.hpp"
+
+namespace ddpx {
+
+struct MeasureRequest {
+  std::string backend;
+  int ranks = 2;
+  Transport transport = Transport::shared_memory;
+  std::optional<std::string> link;  // name for what joins the ranks
+  bool only_link = false;
+  PlanOptions plan;
+};
+
+// Throws InputError naming the flag, the value and what is accepted.
+[[nodiscard]] MeasureRequest measure_request(const CalibrateOptions& options);
+
+}  // namespace ddpx

@@ -1,0 +1,31 @@
+#include "calibration/result.hpp"
+
+#include "calibration/fit.hpp"
+#include "calibration/fit_beside.hpp"
+#include "calibration/fit_links.hpp"
+#include "calibration/summary.hpp"
+#include "io/content_hash.hpp"
+#include "io/link_json.hpp"
+#include "io/machine_json.hpp"
+#include "io/measurements_json.hpp"
+#include "io/provenance.hpp"
+
+namespace ddpx {
+
+Fitted fit(const Gathered& gathered, bool every_residual) {
+  FitReport report;
+  report.notes = gathered.notes;
+  const SummaryOptions shown{every_residual};
+  if (!gathered.only_links) {
+    Machine machine = fit_machine(gathered.measurements, {}, report);
+    machine.context = gathered.measurements.context;
+    machine.measurements_hash = io::content_hash(io::to_json(gathered.measurements));
+    return {io::to_json(machine), summary_text(machine, report, shown)};
+  }
+  Machine holder;
+  fit_links(gathered.measurements, {}, holder, report);
+  fit_beside(gathered.measurements, holder, report);
+  return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};
+}
+
+}  // namespace ddpx

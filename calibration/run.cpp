@@ -1,0 +1,162 @@
+#include "calibration/run.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "calibration/request.hpp"
+#include "calibration/sweep.hpp"
+#include "io/catalog.hpp"
+#include "io/file.hpp"
+#include "io/measurements_json.hpp"
+#include "io/provenance.hpp"
+#include "model/error.hpp"
+#include "profiler/backends.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr const char* kProgram = "ddpx-calibrate";
+constexpr int kDeviceExit = 3;
+
+// One line that rewrites itself, with the time left; nothing where standard error is a file.
+class ProgressLine {
+ public:
+  void show(const JobProgress& progress) {
+    if (!terminal_ || progress.total == 0) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "[%zu/%zu] %s, about %.0f s left", progress.done,
+                  progress.total, progress.operation.c_str(), progress.left.value());
+    if (text == last_) return;
+    last_ = text;
+    std::fprintf(stderr, "\r\033[K%.79s", text);
+  }
+  ~ProgressLine() {
+    if (!last_.empty()) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::string last_;
+};
+
+// Minutes of measuring must not end at a folder that does not exist.
+void check_writable(const char* flag, const std::optional<std::string>& path) {
+  if (!path || *path == "-") return;
+  const std::filesystem::path target(*path);
+  std::error_code error;
+  const bool exists = std::filesystem::exists(target, error);
+  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  if (::access(exists ? target.c_str() : folder.c_str(), W_OK) != 0)
+    throw InputError(flag, *path + " cannot be written: " + std::generic_category().message(errno));
+}
+
+std::string usual_path(const char* folder, const std::string& file) {
+  const auto machines = io::user_machine_directory();
+  if (!machines)
+    throw InputError("--output", "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
+  const auto directory = std::filesystem::path(*machines).parent_path() / folder;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw InputError(directory.string(), "cannot be made: " + error.message());
+  return (directory / file).string();
+}
+
+Measurements measured_on(Backend& backend, const MeasureRequest& request, Rank& rank) {
+  const Hardware hardware = backend.hardware();
+  rank.begin({0, 0, {}, "a first look"});
+  const Plan plan = make_plan(
+      request.plan, hardware.ranks, [&](const Operation& o) { return backend.supports(o); },
+      first_look(backend));
+  Measurements measurements = opened(hardware, request.backend);
+  auto context = io::provenance();
+  context.insert(context.end(), measurements.context.begin(), measurements.context.end());
+  measurements.context = std::move(context);
+  if (request.link && !measurements.links.empty()) measurements.links.front().name = *request.link;
+  SweepHooks hooks;
+  hooks.before = [&](const SweepProgress& progress, const Measurements& so_far) {
+    rank.begin({progress.done, progress.total, progress.left, progress.operation});
+    if (rank.is_first()) rank.publish(io::to_json(so_far));
+  };
+  sweep(backend, plan, measurements, hooks);
+  return measurements;
+}
+
+// Writes what is finished, and says where; empty when there is nothing.
+std::string kept(const Job& job, const CalibrateOptions& options) {
+  const auto results = job.results();
+  if (!results) return "; nothing was finished yet";
+  try {
+    const std::string path = options.measurements ? *options.measurements
+                                                  : usual_measurements_path("unfinished");
+    io::write_text(path, *results);
+    const JobProgress progress = job.progress();
+    return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
+           " measurements are kept in " + path;
+  } catch (const InputError& error) {
+    return std::string("; finished measurements could not be kept: ") + error.what();
+  }
+}
+
+}  // namespace
+
+std::string usual_machine_path(const std::string& name) {
+  return usual_path("machines", name + ".json");
+}
+
+std::string usual_measurements_path(const std::string& name) {
+  return usual_path("measurements", name + ".json");
+}
+
+std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateOptions& options) {
+  Rank rank(place, kProgram);
+  const MeasureRequest request = measure_request(options);
+  std::optional<Gathered> gathered;
+  try {
+    const auto backend = make_backend(request.backend, rank);
+    Measurements measurements = measured_on(*backend, request, rank);
+    if (rank.is_first() && !rank.has_launcher())
+      gathered = Gathered{std::move(measurements), request.only_link, {}};
+  } catch (const std::exception& error) {
+    const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
+    rank.fail(error.what(), refused ? RankState::refused : RankState::failed);
+    if (rank.has_launcher()) std::_Exit(kDeviceExit);  // the launcher says it
+    throw;
+  }
+  rank.finish();
+  return gathered;
+}
+
+Gathered measure_with_ranks(const CalibrateOptions& options) {
+  const MeasureRequest request = measure_request(options);
+  check_writable("--output", options.output);
+  check_writable("--measurements", options.measurements);
+  JobOptions start;
+  start.ranks = request.ranks;
+  start.transport = request.transport;
+  Job job(start);
+  try {
+    ProgressLine line;
+    job.run([&](const JobProgress& progress) { line.show(progress); });
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.what() + kept(job, options));
+  } catch (const Interrupted& error) {
+    throw Interrupted(error.what() + kept(job, options));
+  }
+  const auto results = job.results();
+  if (!results) throw DeviceError("the ranks ended without a result");
+  return {io::measurements_from_json(*results, "the ranks' measurements"), request.only_link, {}};
+}
+
+std::string dry_run_text(const CalibrateOptions& options) {
+  const MeasureRequest request = measure_request(options);
+  const auto supports = [&](const Operation& operation) {
+    return backend_supports(request.backend, operation, request.ranks);
+  };
+  return plan_text(make_plan(request.plan, request.ranks, supports, usual_rates()));
+}
+
+}  // namespace ddpx

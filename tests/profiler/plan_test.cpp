@@ -1,0 +1,176 @@
+#include "profiler/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "profiler/fake_backend.hpp"
+#include "profiler/plan_grid.hpp"
+#include "tests/support/expect_input_error.hpp"
+#include "tests/support/known_machine.hpp"
+
+namespace ddpx {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+bool everything(const Operation& /*unused*/) { return true; }
+
+template <class T>
+std::vector<T> of_kind(const Plan& plan) {
+  std::vector<T> found;
+  for (const Task& task : plan.tasks) {
+    const auto* operation = std::get_if<Operation>(&task.work);
+    const T* wanted = operation == nullptr ? nullptr : std::get_if<T>(operation);
+    if (wanted != nullptr) found.push_back(*wanted);
+  }
+  return found;
+}
+
+TEST(RefinementLevels, begin_at_the_ends_and_halve) {
+  EXPECT_THAT(refinement_levels(0), ElementsAre());
+  EXPECT_THAT(refinement_levels(1), ElementsAre(0));
+  EXPECT_THAT(refinement_levels(2), ElementsAre(0, 0));
+  EXPECT_THAT(refinement_levels(3), ElementsAre(0, 1, 0));
+  EXPECT_THAT(refinement_levels(5), ElementsAre(0, 2, 1, 2, 0));
+  EXPECT_THAT(refinement_levels(9), ElementsAre(0, 3, 2, 3, 1, 3, 2, 3, 0));
+}
+
+TEST(Plan, a_quick_one_covers_every_pass_collective_and_memory_operation_and_fits_its_budget) {
+  const Plan plan = make_plan({}, 2, everything, usual_rates());
+  std::set<Pass> passes;
+  for (const Product& p : of_kind<Product>(plan)) passes.insert(p.pass);
+  EXPECT_EQ(passes.size(), 3U);
+  std::set<std::pair<Collective, DType>> collectives;
+  for (const CollectiveCall& c : of_kind<CollectiveCall>(plan)) {
+    collectives.emplace(c.kind, c.dtype);
+    EXPECT_EQ(c.ranks, 2);
+  }
+  EXPECT_EQ(collectives.size(), 4U);  // fp16 for the all-reduce alone
+  EXPECT_FALSE(of_kind<Copy>(plan).empty());
+  EXPECT_FALSE(of_kind<OptimizerStep>(plan).empty());
+  EXPECT_EQ(of_kind<Launch>(plan).size(), 1U);
+  EXPECT_LE(plan.estimate, plan.budget);
+  EXPECT_EQ(plan.budget, Seconds(45));
+}
+
+TEST(Plan, its_estimate_is_the_sum_of_its_tasks) {
+  const Plan plan = make_plan({}, 2, everything, usual_rates());
+  Seconds sum{};
+  for (const Task& task : plan.tasks) sum += task.estimate;
+  EXPECT_DOUBLE_EQ(sum.value(), plan.estimate.value());
+}
+
+TEST(Plan, a_shorter_budget_leaves_out_finer_points_and_keeps_the_ends_of_every_axis) {
+  const Plan whole = make_plan({.effort = Effort::full}, 2, everything, usual_rates());
+  const Plan cut =
+      make_plan({.effort = Effort::full, .budget = whole.estimate * 0.5}, 2, everything, usual_rates());
+  EXPECT_LT(cut.tasks.size(), whole.tasks.size());
+  EXPECT_EQ(cut.tasks.size() + cut.left_out, whole.tasks.size() + whole.left_out);
+  EXPECT_LE(cut.estimate, whole.estimate * 0.5);
+  std::set<double> widths;
+  for (const Product& p : of_kind<Product>(cut)) widths.insert(p.in);
+  EXPECT_TRUE(widths.contains(64) && widths.contains(2048));
+}
+
+TEST(Plan, a_budget_below_the_coarsest_grid_is_refused_with_what_it_takes) {
+  test::expect_input_error(
+      [] { static_cast<void>(make_plan({.budget = Seconds(0.01)}, 2, everything, usual_rates())); },
+      {"--budget", "too short", "takes about"});
+}
+
+TEST(Plan, one_rank_measures_no_collectives) {
+  const Plan plan = make_plan({}, 1, everything, usual_rates());
+  EXPECT_TRUE(of_kind<CollectiveCall>(plan).empty());
+  for (const Task& task : plan.tasks) EXPECT_FALSE(std::holds_alternative<Beside>(task.work));
+}
+
+TEST(Plan, without_compute_it_measures_the_link_alone) {
+  const Plan plan = make_plan({.compute = false}, 2, everything, usual_rates());
+  EXPECT_TRUE(of_kind<Product>(plan).empty());
+  EXPECT_TRUE(of_kind<Copy>(plan).empty());
+  EXPECT_FALSE(of_kind<CollectiveCall>(plan).empty());
+}
+
+TEST(Plan, lists_given_replace_the_usual_ones) {
+  PlanOptions options;
+  options.widths = {96, 48, 96};
+  options.batches = {8};
+  options.collectives = {Collective::all_gather};
+  options.dtypes = {DType::fp32};
+  const Plan plan = make_plan(options, 2, everything, usual_rates());
+  std::set<double> widths;
+  for (const Product& p : of_kind<Product>(plan)) {
+    widths.insert(p.in);
+    EXPECT_EQ(p.rows, 8);
+  }
+  EXPECT_THAT(widths, ElementsAre(48, 96));
+  for (const CollectiveCall& c : of_kind<CollectiveCall>(plan))
+    EXPECT_EQ(c.kind, Collective::all_gather);
+}
+
+TEST(Plan, fp16_shards_are_measured_when_asked_for_by_name) {
+  PlanOptions options;
+  options.collectives = {Collective::all_gather};
+  options.dtypes = {DType::fp16};
+  const Plan plan = make_plan(options, 2, everything, usual_rates());
+  for (const CollectiveCall& c : of_kind<CollectiveCall>(plan)) EXPECT_EQ(c.dtype, DType::fp16);
+  EXPECT_FALSE(of_kind<CollectiveCall>(plan).empty());
+}
+
+TEST(Plan, what_the_backend_does_not_support_is_not_planned) {
+  const Plan plan = make_plan(
+      {}, 2, [](const Operation& o) { return std::holds_alternative<Copy>(o); }, usual_rates());
+  EXPECT_EQ(of_kind<Copy>(plan).size(), plan.tasks.size());
+}
+
+TEST(Plan, with_nothing_supported_it_is_refused) {
+  test::expect_input_error(
+      [] {
+        static_cast<void>(make_plan({}, 2, [](const Operation&) { return false; }, usual_rates()));
+      },
+      {"nothing", "dtypes"});
+}
+
+TEST(Plan, on_a_slow_link_messages_that_take_seconds_are_left_out) {
+  Rates slow = usual_rates();
+  slow.bus = BytesPerSecond(4e6);
+  const Plan plan = make_plan({.budget = Seconds(600)}, 2, everything, slow);
+  double largest = 0;
+  for (const CollectiveCall& c : of_kind<CollectiveCall>(plan))
+    largest = std::max(largest, c.bytes.value());
+  EXPECT_GE(largest, 1e6);
+  EXPECT_LE(largest, 4e6 * 3);
+}
+
+TEST(Plan, impossible_widths_are_refused_by_flag_and_value) {
+  for (double bad : {0.0, -4.0, 2.5, std::numeric_limits<double>::infinity()}) {
+    PlanOptions options;
+    options.widths = {bad};
+    test::expect_input_error(
+        [&] { static_cast<void>(make_plan(options, 2, everything, usual_rates())); }, {"--widths"});
+  }
+}
+
+TEST(FirstLook, finds_the_speeds_of_a_known_machine) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.01});
+  const Rates rates = first_look(fake);
+  EXPECT_NEAR(rates.products.value(), 40e9, 2e9);
+  EXPECT_NEAR(rates.memory.value(), 8e9, 0.4e9);
+  EXPECT_NEAR(rates.bus.value(), 2e9, 0.2e9);
+}
+
+TEST(PlanText, names_kinds_counts_times_and_what_was_left_out) {
+  const Plan plan = make_plan({.effort = Effort::full, .budget = Seconds(20)}, 2, everything, usual_rates());
+  const std::string text = plan_text(plan);
+  EXPECT_THAT(text, HasSubstr("products in fp32"));
+  EXPECT_THAT(text, HasSubstr("all_reduce in fp16"));
+  EXPECT_THAT(text, HasSubstr("of 20 s"));
+  EXPECT_THAT(text, HasSubstr("left out"));
+  EXPECT_THAT(text, HasSubstr("widths 64,"));
+}
+
+}  // namespace
+}  // namespace ddpx
