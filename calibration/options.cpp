@@ -63,7 +63,7 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   line.flag("Measuring", "--quick", o.quick, "coarse, under a minute (default)");
   line.flag("Measuring", "--full", o.full, "fine, some minutes");
   line.one("Measuring", "--budget", o.budget, "TIME",
-           "as fine as fits into 60s, 5min, ...\n(default: 45s with --quick, 5min with --full)");
+           "as fine as fits into that, as 60s\n(default: 45s with --quick, 300s with --full)");
   line.one("Measuring", "--widths", o.widths, "W,W,...", "layer widths (default: by effort)");
   line.one("Measuring", "--batches", o.batches, "B,B,...",
            "batches per rank (default: by effort)");

@@ -1,53 +1,24 @@
 #include "calibration/request.hpp"
 
-#include <charconv>
-#include <cmath>
-
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 #include "profiler/backends.hpp"
 
 namespace ddpx {
 namespace {
 
 constexpr int kMostRanks = 256;
-constexpr double kLongestBudget = 86400;
 
 [[noreturn]] void refuse(const char* flag, const std::string& value, const std::string& accepted) {
-  throw InputError(flag, "'" + value + "' is not accepted: " + accepted);
-}
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  while (begin <= list.size()) {
-    const std::size_t comma = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return words;
-}
-
-// A number and what follows it.
-std::optional<std::pair<double, std::string>> number_of(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  return std::pair(value, std::string(end, text.data() + text.size()));
+  throw InputError(flag, "'" + value + "' is unknown; accepted: " + accepted);
 }
 
 std::vector<double> whole_numbers(const char* flag, const std::optional<std::string>& list,
-                                  double most) {
+                                  int most) {
   std::vector<double> values;
   if (!list) return values;
-  for (const std::string& word : words_of(*list)) {
-    const auto number = number_of(word);
-    if (!number || !number->second.empty() || number->first != std::floor(number->first) ||
-        number->first < 1 || number->first > most) {
-      refuse(flag, word, "whole numbers from 1 to " + std::to_string(static_cast<long long>(most)) +
-                             ", separated by commas");
-    }
-    values.push_back(number->first);
-  }
+  for (const std::string& word : parse_list(flag, *list))
+    values.push_back(parse_count(flag, word, 1, most));
   return values;
 }
 
@@ -56,22 +27,12 @@ std::vector<Enum> names(const char* flag, const std::optional<std::string>& list
                         std::optional<Enum> (*from)(std::string_view), const char* accepted) {
   std::vector<Enum> values;
   if (!list) return values;
-  for (const std::string& word : words_of(*list)) {
+  for (const std::string& word : parse_list(flag, *list)) {
     const auto value = from(word);
     if (!value) refuse(flag, word, accepted);
     values.push_back(*value);
   }
   return values;
-}
-
-Seconds budget_of(const std::string& text) {
-  const auto number = number_of(text);
-  if (number && number->first > 0) {
-    const std::string& unit = number->second;
-    const double factor = unit == "s" || unit.empty() ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
-    if (factor > 0 && number->first * factor <= kLongestBudget) return Seconds(number->first * factor);
-  }
-  refuse("--budget", text, "a time above zero and up to a day, such as 60s or 5min");
 }
 
 Transport transport_of(const std::string& text) {
@@ -83,21 +44,18 @@ Transport transport_of(const std::string& text) {
 }  // namespace
 
 MeasureRequest measure_request(const CalibrateOptions& options) {
-  constexpr double kWidest = 65536;
-  constexpr double kLargestBatch = 1e6;
+  constexpr int kWidest = 65536;
+  constexpr int kLargestBatch = 1'000'000;
   if (options.quick && options.full) throw InputError("--full", "contradicts --quick; drop one of them");
   MeasureRequest request;
   request.backend = backend_named(options.backend.value_or("auto"), "--backend");
-  if (options.ranks) {
-    request.ranks = static_cast<int>(whole_numbers("--ranks", options.ranks, kMostRanks).front());
-    if (options.ranks->find(',') != std::string::npos) refuse("--ranks", *options.ranks, "one number");
-  }
+  if (options.ranks) request.ranks = parse_count("--ranks", *options.ranks, 1, kMostRanks);
   request.transport = transport_of(options.transport.value_or("auto"));
   request.link = options.link;
   request.only_link = options.only_link;
   PlanOptions& plan = request.plan;
   plan.effort = options.full ? Effort::full : Effort::quick;
-  if (options.budget) plan.budget = budget_of(*options.budget);
+  if (options.budget) plan.budget = parse_time("--budget", *options.budget);
   // A budget says how long; without --quick the full list is thinned to it.
   if (options.budget && !options.quick) plan.effort = Effort::full;
   plan.widths = whole_numbers("--widths", options.widths, kWidest);

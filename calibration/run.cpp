@@ -86,7 +86,7 @@ Measurements measured_on(Backend& backend, const MeasureRequest& request, Rank& 
 }
 
 // Writes what is finished, and says where; empty when there is nothing.
-std::string kept(const Job& job, const CalibrateOptions& options) {
+std::string kept(const RankJob& job, const CalibrateOptions& options) {
   const auto results = job.results();
   if (!results) return "; nothing was finished yet";
   try {
@@ -137,7 +137,7 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   JobOptions start;
   start.ranks = request.ranks;
   start.transport = request.transport;
-  Job job(start);
+  RankJob job(start);
   try {
     ProgressLine line;
     job.run([&](const JobProgress& progress) { line.show(progress); });

@@ -22,6 +22,7 @@ constexpr std::array<Engine, 2> kEngines{Engine::native, Engine::torch};
 HostCosts costs_of(const Reader& from) {
   HostCosts costs;
   std::vector<std::string_view> keys;
+  keys.reserve(kCosts.size());
   for (const Cost& cost : kCosts) keys.emplace_back(cost.key);
   from.only(keys);
   for (const Cost& cost : kCosts) {

@@ -78,7 +78,7 @@ Link link_of(const Reader& from) {
     }
   }
   if (link.curves.empty() && link.bandwidth.value.value() == 0) {
-    from.refuse("has neither \"curves\" nor \"bandwidth_bytes_per_s\"; one of them is required");
+    from.refuse(R"(has neither "curves" nor "bandwidth_bytes_per_s"; one of them is required)");
   }
   return link;
 }

@@ -26,14 +26,16 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }
 
 // About a third of a word may be wrong, one letter always; two swapped letters are two edits.
-std::size_t allowed(std::string_view word) { return std::max<std::size_t>(1, (word.size() + 1) / 3); }
+std::size_t allowed(std::string_view word) {
+  return std::max<std::size_t>(1, (word.size() + 1) / 3);
+}
 
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> accepted) {
   std::string list;
   for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
-  const std::string all = list.empty() ? "none is known" : "accepted: " + list;
+  std::string all = list.empty() ? "none is known" : "accepted: " + list;
   if (accepted.empty() || word.size() > kLongestWord) return all;
   const auto nearest = std::min_element(
       accepted.begin(), accepted.end(),

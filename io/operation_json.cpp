@@ -64,11 +64,13 @@ JsonObject device_json(const Device& device) {
 }
 
 JsonArray array_json(std::span<const std::string> values) {
-  return JsonArray(values.begin(), values.end());
+  JsonArray array(values.begin(), values.end());
+  return array;
 }
 
 JsonArray array_json(std::span<const double> values) {
-  return JsonArray(values.begin(), values.end());
+  JsonArray array(values.begin(), values.end());
+  return array;
 }
 
 std::string text_or_empty(const Reader& from, std::string_view key) {

@@ -45,13 +45,19 @@ Job job_of(const Reader& from) {
   return job;
 }
 
-RunRow row_of(const Reader& from) {
+// What was run.
+RunRow work_of(const Reader& from) {
   from.only({"network", "gpus", "link", "strategy", "scaling", "dtype", "optimizer",
              "batch_per_rank", "engine", "processes", "device_busy_share", "communication_share",
              "note", "context"});
   RunRow row;
   row.network = from.at("network").label();
   row.job = job_of(from);
+  return row;
+}
+
+RunRow row_of(const Reader& from) {
+  RunRow row = work_of(from);
   row.link = row.job.gpus > 1 ? from.at("link").label() : text_or_empty(from, "link");
   for (const Reader& process : from.at("processes").filled()) {
     process.only({"step_times_s"});
@@ -112,6 +118,19 @@ Runs runs_from_json(std::string_view text, std::string_view place) {
   }
   runs.notes = top.at("notes").texts();
   return runs;
+}
+
+std::vector<RunRow> work_from_json(std::string_view text, std::string_view place) {
+  const Document document = open_document(text, place, kRunsSchema);
+  const Reader top(document);
+  static_cast<void>(context_of(document, {"name", "source", "rows", "notes"}));
+  std::vector<RunRow> rows;
+  for (const Reader& element : top.at("rows").filled()) {
+    rows.push_back(work_of(element));
+    rows.back().link = text_or_empty(element, "link");
+    rows.back().job.engine = Engine::native;
+  }
+  return rows;
 }
 
 std::string to_json(const Runs& runs) {

@@ -16,10 +16,7 @@ JsonObject baseline_errors_json(const ComparedRow& row) {
 
 JsonValue error_parts_json(const std::optional<ErrorParts>& parts) {
   if (!parts) return {};
-  JsonObject members;
-  members.emplace_back("communication", parts->communication);
-  members.emplace_back("rest", parts->rest);
-  return members;
+  return JsonObject{{"communication", parts->communication}, {"rest", parts->rest}};
 }
 
 }  // namespace

@@ -111,6 +111,15 @@ std::string interval_lines(const ForecastRow& row) {
                  {.rest = 2});
 }
 
+// A speedup below 1, or above N by fewer updates per sample, is outside what the law can say.
+std::string amdahl_line(const ForecastRow& row) {
+  if (!row.amdahl) return "";
+  const double p = row.amdahl->parallel_fraction;
+  if (p <= 0 || p >= 1) return "Amdahl's law has no parallel fraction for this speedup.\n";
+  return wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(p) +
+                 ", ceiling " + factor_text(row.amdahl->ceiling()) + ".");
+}
+
 std::string list_text(const std::string& head, const std::vector<std::string>& lines,
                       const std::string& none) {
   if (lines.empty()) return none;
@@ -135,11 +144,7 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
                     time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
                     time_text(f.one_gpu_step.total()) + ".");
   }
-  if (row.amdahl) {
-    text += wrapped("Amdahl's law through this speedup: parallel fraction " +
-                    three_digits(row.amdahl->parallel_fraction) + ", ceiling " +
-                    factor_text(row.amdahl->ceiling()) + ".");
-  }
+  text += amdahl_line(row);
   text += interval_lines(row);
   text += list_text("Borrowed:", row.rests_on,
                     "Nothing is borrowed: every constant was measured on this machine.\n");

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 #include "predict/link_text.hpp"
 #include "predict/measured.hpp"
-#include "predict/quantity.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {

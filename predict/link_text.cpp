@@ -1,7 +1,7 @@
 #include "predict/link_text.hpp"
 
 #include "model/error.hpp"
-#include "predict/quantity.hpp"
+#include "model/quantity.hpp"
 
 namespace ddpx {
 namespace {

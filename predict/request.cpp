@@ -5,9 +5,9 @@
 
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
+#include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
-#include "predict/quantity.hpp"
 
 namespace ddpx {
 namespace {
@@ -76,6 +76,11 @@ bool gives_key(const std::string& spec, const std::string& key) {
          spec.find("," + key + "=") != std::string::npos;
 }
 
+// What is no path is meant as a generator, and refused as one when it is misspelt.
+bool is_file(std::string_view text) {
+  return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
+}
+
 std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep,
                                        const Resolvers& resolvers) {
   const bool widths = sweep && sweep->key != "batch";
@@ -86,9 +91,8 @@ std::vector<NetworkSeries> networks_of(const Options& options, const std::option
   std::set<std::string> names;
   for (const std::string& text : options.networks) {
     if (!widths) {
-      list.push_back(
-          fixed(is_network_spec(text) ? network_from(text) : resolvers.network_file(text)));
-    } else if (!is_network_spec(text)) {
+      list.push_back(fixed(is_file(text) ? resolvers.network_file(text) : network_from(text)));
+    } else if (is_file(text)) {
       throw InputError(
           "--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
                          "' does not have; sweep batch, or name a generator such as mlp:depth=8");
@@ -146,8 +150,14 @@ Job job_of(const Options& options) {
   return job;
 }
 
-// Options that describe how ranks exchange gradients, when there is one rank.
-void check_one_gpu(const Query& query, const Options& options) {
+// Options that describe how ranks exchange gradients, when none do.
+void check_exchange(const Query& query, const Options& options) {
+  const bool silent = std::none_of(query.strategies.begin(), query.strategies.end(),
+                                   [](const Strategy& s) { return s.sync; });
+  if (silent && !options.links.empty()) {
+    throw InputError(
+        "--link", "cannot change a step that exchanges nothing (--strategy no-sync); leave it out");
+  }
   if (query.gpus != std::vector<int>{1}) return;
   const auto useless = [](const char* flag) {
     throw InputError(flag,
@@ -169,6 +179,18 @@ std::vector<int> gpus_of(const Options& options) {
 // A stated time is priced in whatever dtype the machine has products of: there are none to price.
 void use_any_dtype(Job& job, const Machine& machine) {
   if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
+}
+
+void use_measured_model(Query& query, const Options& options) {
+  const MeasuredModel model{parse_amount("--params", options.params.value()),
+                            parse_time("--step-time", options.step_time.value()),
+                            query.batches.front()};
+  use_any_dtype(query.job, query.machine);
+  query.networks = {fixed(measured_network(query.machine, query.job, model))};
+  if (options.machine) return;
+  query.warnings.push_back(
+      "--step-time is of your GPU, but copies and optimizer are priced on the memory of machine " +
+      query.machine.name + " (" + query.machine.device.name + "); name yours by --machine");
 }
 
 }  // namespace
@@ -200,21 +222,19 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   query.job = job_of(options);
   query.strategies = strategies_of(options);
   query.gpus = gpus_of(options);
-  check_one_gpu(query, options);
+  check_exchange(query, options);
   if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
   std::optional<Sweep> sweep;
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
   query.machine = resolvers.machine(options.machine);
   if (query.gpus == std::vector<int>{1}) {
     query.links = {Link{}};
+    query.links.front().name = "none";
   } else {
     query.links = links_of(options, query.machine, resolvers);
   }
   if (options.params) {
-    const MeasuredModel model{parse_amount("--params", *options.params),
-                              parse_time("--step-time", *options.step_time), query.batches.front()};
-    use_any_dtype(query.job, query.machine);
-    query.networks = {fixed(measured_network(query.machine, query.job, model))};
+    use_measured_model(query, options);
   } else {
     query.networks = networks_of(options, sweep, resolvers);
   }

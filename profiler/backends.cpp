@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "model/error.hpp"
+#include "profiler/engine/device.hpp"
 #ifdef DDPX_HAS_MPI
 #include "profiler/cpu/backend.hpp"
+#include "profiler/cpu/device.hpp"
 #include "profiler/cpu/workload.hpp"
 #endif
 
@@ -44,6 +46,13 @@ std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] 
   if (name == "cpu") return std::make_unique<cpu::CpuBackend>(pulse);
 #endif
   throw DeviceError("backend " + name + ": is not in this build");
+}
+
+std::unique_ptr<engine::Device> make_device(const std::string& name, [[maybe_unused]] Pulse& pulse) {
+#ifdef DDPX_HAS_MPI
+  if (name == "cpu") return std::make_unique<cpu::CpuDevice>(pulse);
+#endif
+  throw DeviceError("device " + name + ": is not in this build");
 }
 
 }  // namespace ddpx

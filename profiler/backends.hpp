@@ -11,6 +11,10 @@
 
 namespace ddpx {
 
+namespace engine {
+class Device;
+}
+
 // "cpu"; empty in a build without Open MPI.
 [[nodiscard]] std::vector<std::string> backend_names();
 
@@ -22,5 +26,8 @@ namespace ddpx {
 
 // On a rank. `pulse` must outlive the backend.
 [[nodiscard]] std::unique_ptr<Backend> make_backend(const std::string& name, Pulse& pulse);
+
+// The same hardware as the engine uses it. On a rank; `pulse` must outlive the device.
+[[nodiscard]] std::unique_ptr<engine::Device> make_device(const std::string& name, Pulse& pulse);
 
 }  // namespace ddpx

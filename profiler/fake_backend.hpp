@@ -13,12 +13,12 @@ namespace ddpx {
 struct FakeTroubles {
   double noise = 0.01;           // relative standard deviation of a sample
   double drift_per_sample = 0;   // each sample of an operation takes this share more than the one before it
-  std::optional<int> throttle_after;  // samples of an operation at full speed; later ones take ...
+  std::optional<int> throttle_after{};  // samples of an operation at full speed; later ones take ...
   double throttle_factor = 1.3;
   double disturbed_share = 0;  // of all samples, taking ...
   double disturbed_factor = 5;
   double ageing_per_operation = 0;        // the whole device slows by this share with every operation
-  std::optional<int> fails_at_operation;  // DeviceError in the n-th operation, from 0
+  std::optional<int> fails_at_operation{};  // DeviceError in the n-th operation, from 0
   unsigned seed = 1;
 };
 

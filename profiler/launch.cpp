@@ -1,5 +1,7 @@
 #include "profiler/launch.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +116,28 @@ std::string signal_words(const std::string& output) {
 
 }  // namespace
 
+namespace {
+
+// Directories of jobs whose program was killed: nobody holds their lock. One that was made just now may not be locked yet.
+void remove_abandoned_jobs() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto recent = fs::file_time_type::clock::now() - std::chrono::seconds(10);
+  for (fs::directory_iterator entry(job_root(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    if (!entry->path().filename().string().starts_with(kJobPrefix) ||
+        !entry->is_directory(unknown) || entry->last_write_time(unknown) > recent)
+      continue;
+    const int directory = ::open(entry->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) continue;
+    if (::flock(directory, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry->path(), unknown);
+    ::close(directory);
+  }
+}
+
+}  // namespace
+
 std::string job_root() {
   if (::access("/dev/shm", W_OK) == 0) return "/dev/shm";
   const char* temporary = std::getenv("TMPDIR");
@@ -131,7 +155,7 @@ std::vector<std::string> own_command() {
   return command;
 }
 
-Job::Job(JobOptions options) : options_(std::move(options)) {
+RankJob::RankJob(JobOptions options) : options_(std::move(options)) {
   if (options_.command.empty()) options_.command = own_command();
   const auto mpirun = in_path("mpirun");
   if (!mpirun) {
@@ -139,19 +163,23 @@ Job::Job(JobOptions options) : options_(std::move(options)) {
                       "Ubuntu), or run ./setup.sh");
   }
   mpirun_ = *mpirun;
+  remove_abandoned_jobs();
   directory_ = job_root() + "/" + kJobPrefix + "XXXXXX";
   if (::mkdtemp(directory_.data()) == nullptr) {
     throw DeviceError("making a directory for the job in " + job_root() + ": " +
                       std::generic_category().message(errno));
   }
+  lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0) ::flock(lock_, LOCK_EX);
 }
 
-Job::~Job() {
+RankJob::~RankJob() {
+  if (lock_ >= 0) ::close(lock_);
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void Job::run(const std::function<void(const JobProgress&)>& every) {
+void RankJob::run(const std::function<void(const JobProgress&)>& every) {
   const NoteSignals notes;
   RankBoard board(directory_ + "/" + kBoardName, options_.ranks);
   std::vector<std::string> command{mpirun_, "-n", std::to_string(options_.ranks)};
@@ -187,7 +215,7 @@ void Job::run(const std::function<void(const JobProgress&)>& every) {
   }
 }
 
-std::optional<std::string> Job::results() const {
+std::optional<std::string> RankJob::results() const {
   std::ifstream file(directory_ + "/" + kResultsName, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream text;

@@ -1,5 +1,5 @@
 // Ranks started by the program itself on this host: it runs itself again under mpirun, once per rank, and watches. A rank that dies,
-// stops or hangs ends the job; whatever happens, no process and no file of the job is left when the Job is gone.
+// stops or hangs ends the job; whatever happens, no process and no file of the job is left when the RankJob is gone.
 #pragma once
 
 #include <functional>
@@ -30,13 +30,13 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-class Job {
+class RankJob {
  public:
   // Throws DeviceError when there is no mpirun, or no room for the job's directory.
-  explicit Job(JobOptions options);
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-  ~Job();
+  explicit RankJob(JobOptions options);
+  RankJob(const RankJob&) = delete;
+  RankJob& operator=(const RankJob&) = delete;
+  ~RankJob();
 
   // Starts the ranks and waits for them; `every` is called several times a second. Throws DeviceError naming the rank and the
   // operation, the InputError of a rank that refused what was asked, or Interrupted. The ranks are gone when it returns, either way.
@@ -51,6 +51,7 @@ class Job {
   JobOptions options_;
   std::string mpirun_;
   std::string directory_;
+  int lock_ = -1;  // held on the directory as long as this program lives
   JobProgress progress_;
 };
 

@@ -36,12 +36,12 @@ enum class Effort { quick, full };
 
 struct PlanOptions {
   Effort effort = Effort::quick;
-  std::optional<Seconds> budget;  // default: the effort's
+  std::optional<Seconds> budget{};  // default: the effort's
   // Empty: the effort's own.
-  std::vector<double> widths;
-  std::vector<double> batches;
-  std::vector<DType> dtypes;
-  std::vector<Collective> collectives;
+  std::vector<double> widths{};
+  std::vector<double> batches{};
+  std::vector<DType> dtypes{};
+  std::vector<Collective> collectives{};
   bool compute = true;  // false: collectives alone, on a further link
 };
 

@@ -42,7 +42,7 @@ Lists lists_of(Effort effort) {
     lists.update_parameters = {262144, 1048576, 4194304};
     lists.beside_products = {hidden(64, 256), hidden(64, 1024)};
     lists.beside_bytes = {262144, 4194304};
-    lists.stopping = {.noise = 0.01, .fewest = 5, .most = 200, .time = Seconds(0.15)};
+    lists.stopping = {.noise = 0.01, .fewest = 7, .most = 200, .time = Seconds(0.15)};
   } else {
     lists.widths = {64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048};
     lists.batches = {8, 16, 32, 64, 128, 256, 512};

@@ -1,6 +1,6 @@
 // One rank's part in a job: it shows how it is doing, publishes what is finished, and ends when nobody waits for it any more.
 //
-// A program becomes a rank by being started by a Job (launch.hpp), or by the user's own mpirun. In the second case nobody watches from
+// A program becomes a rank by being started by a RankJob (launch.hpp), or by the user's own mpirun. In the second case nobody watches from
 // outside, so the ranks of a host watch each other: the first healthy one says which rank is in trouble and ends, which makes mpirun
 // end the job.
 #pragma once
@@ -37,7 +37,7 @@ class Rank : public Pulse {
   ~Rank() override;
 
   [[nodiscard]] bool is_first() const { return place_.rank == 0; }
-  // Whether a Job waits for the results; else the first rank is to write them itself.
+  // Whether a RankJob waits for the results; else the first rank is to write them itself.
   [[nodiscard]] bool has_launcher() const { return !place_.directory.empty(); }
 
   void begin(const JobProgress& progress);

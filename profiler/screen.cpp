@@ -26,10 +26,13 @@ double deviation(std::span<const double> values, double middle) {
   return kMadToDeviation * median(distances);
 }
 
+double far_from(std::span<const double> values, double middle) {
+  return std::max(kFarDeviations * deviation(values, middle), kFarShare * middle);
+}
+
 void drop_disturbed(std::span<const double> seconds, Screened& screened) {
   const double middle = median(seconds);
-  const double far =
-      std::max(kFarDeviations * deviation(seconds, middle), kFarShare * middle);
+  const double far = far_from(seconds, middle);
   for (double s : seconds) {
     if (std::abs(s - middle) <= far) {
       screened.kept.push_back(s);
@@ -152,8 +155,16 @@ double median(std::span<const double> values) {
 
 double relative_error_of_median(std::span<const double> seconds) {
   const double middle = median(seconds);
-  return kMedianEfficiency * deviation(seconds, middle) /
-         std::sqrt(static_cast<double>(seconds.size())) / middle;
+  const double far = far_from(seconds, middle);
+  double sum = 0;
+  double count = 0;
+  for (double s : seconds) {
+    if (std::abs(s - middle) > far) continue;
+    sum += (s - middle) * (s - middle);
+    ++count;
+  }
+  if (count < 2) return 0;
+  return kMedianEfficiency * std::sqrt(sum / (count - 1) / count) / middle;
 }
 
 Screened screen(std::span<const double> seconds) {

@@ -24,7 +24,9 @@ struct Screened {
 
 [[nodiscard]] Screened screen(std::span<const double> seconds);
 
-// Standard error of the median over the median: 1.2533 x 1.4826 MAD / sqrt(n), as for normal samples.
+// Standard error of the median over the median, 1.2533 s / sqrt(n) as for normal samples, with s the standard deviation of those samples
+// that are not disturbed. The median absolute deviation alone would be too small by chance too often, and sampling stops when this is
+// small.
 [[nodiscard]] double relative_error_of_median(std::span<const double> seconds);
 [[nodiscard]] double median(std::span<const double> values);
 

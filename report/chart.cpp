@@ -77,14 +77,14 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
   const auto to = std::back_inserter(out);
   for (const Tick& tick : frame.y.ticks()) {
     const double y = frame.py(tick.value);
-    fmt::format_to(to, "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.left, y,
+    fmt::format_to(to, R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}"/>)", frame.left, y,
                    kWidth - kRight);
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
                    frame.left - 6, y + 4, xml(tick.text));
   }
   for (const Tick& tick : frame.x.ticks()) {
     const double x = frame.px(tick.value);
-    fmt::format_to(to, "<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x, kTop, bottom);
+    fmt::format_to(to, R"(<path class="grid" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, kTop, bottom);
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x,
                    bottom + 16, xml(tick.text));
   }
@@ -100,16 +100,18 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
 
 void draw_band(std::string& out, const Frame& frame, const std::vector<ChartPoint>& line) {
   std::string upper;
-  std::string lower;
+  std::vector<std::string> lower;  // drawn backwards
   for (const ChartPoint& p : line) {
     if (!(p.low < p.high)) continue;
     const double x = frame.px(p.x);
     const double floor = kTop + kPlotHeight;
     upper += fmt::format("{}{:.1f} {:.1f}", upper.empty() ? "M" : "L", x,
                          frame.py_edge(p.high, frame.py(p.y)));
-    lower = fmt::format("L{:.1f} {:.1f}", x, frame.py_edge(p.low, floor)) + lower;
+    lower.push_back(fmt::format("L{:.1f} {:.1f}", x, frame.py_edge(p.low, floor)));
   }
-  if (!upper.empty()) out += "<path class=\"band\" d=\"" + upper + lower + "Z\"/>\n";
+  if (upper.empty()) return;
+  for (auto edge = lower.rbegin(); edge != lower.rend(); ++edge) upper += *edge;
+  fmt::format_to(std::back_inserter(out), "<path class=\"band\" d=\"{}Z\"/>\n", upper);
 }
 
 void draw_line(std::string& out, const Frame& frame, const std::vector<ChartPoint>& line,
@@ -130,7 +132,7 @@ void draw_marks(std::string& out, const Frame& frame, const std::vector<ChartPoi
     const double y = frame.py(p.y);
     if (p.low < p.high) {
       fmt::format_to(std::back_inserter(out),
-                     "<path class=\"whisker\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x,
+                     R"(<path class="whisker" d="M{:.1f} {:.1f}V{:.1f}"/>)", x,
                      frame.py_edge(p.low, kTop + kPlotHeight), frame.py_edge(p.high, y));
     }
     out += marker(style, x, y) + "\n";
@@ -174,8 +176,8 @@ Drawing draw(const Chart& chart) {
   Drawing drawing;
   std::string& out = drawing.body;
   out += "<title>" + xml(chart.title) + "</title>\n";
-  out += "<text class=\"title\" x=\"8\" y=\"18\">" + xml(fitted(chart.title, kWidth - 16)) +
-         "</text>\n";
+  out +=
+      R"(<text class="title" x="8" y="18">)" + xml(fitted(chart.title, kWidth - 16)) + "</text>\n";
   draw_axes(out, chart, frame);
   draw_reference(out, chart, frame);
   for (const bool bands : {true, false}) {  // bands lie under every line

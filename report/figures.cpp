@@ -53,6 +53,7 @@ class Names {
 
 std::vector<ChartPoint> chart_points(const std::vector<SweepPoint>& points) {
   std::vector<ChartPoint> result;
+  result.reserve(points.size());
   for (const SweepPoint& point : points) {
     result.push_back({point.x, point.speedup.value, point.speedup.low, point.speedup.high});
   }

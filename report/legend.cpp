@@ -87,7 +87,7 @@ std::string marker(std::size_t index, double x, double y) {
   };
   switch (index % kMostSeries) {
     case 0:
-      return fmt::format("<circle class=\"mark\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.6\"/>", x, y);
+      return fmt::format(R"(<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="3.6"/>)", x, y);
     case 1:
       return path("M-3.3-3.3h6.6v6.6h-6.6Z", "mark");
     case 2:
@@ -123,18 +123,17 @@ Legend legend_of(const Chart& chart, double width) {
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     std::string sample;
     if (lines)
-      sample +=
-          fmt::format("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M0 0H22\"/>", dash(i));
+      sample += fmt::format(R"(<path class="line" stroke-dasharray="{}" d="M0 0H22"/>)", dash(i));
     if (marks) sample += marker(i, 11, 0);
     rows.add(fmt::format("s{}", i % kMostSeries), sample, chart.series[i].label);
   }
   if (chart.level || chart.diagonal) {
-    rows.add("note", "<path class=\"level\" d=\"M0 0H22\"/>", chart.level_label);
+    rows.add("note", R"(<path class="level" d="M0 0H22"/>)", chart.level_label);
   }
   if (lines && !chart.line_meaning.empty()) {
     const std::string band =
-        has_band(chart) ? "<rect class=\"band\" y=\"-5\" width=\"22\" height=\"10\"/>" : "";
-    rows.add("note", band + "<path class=\"line\" d=\"M0 0H22\"/>", chart.line_meaning);
+        has_band(chart) ? R"(<rect class="band" y="-5" width="22" height="10"/>)" : "";
+    rows.add("note", band + R"(<path class="line" d="M0 0H22"/>)", chart.line_meaning);
   }
   if (marks && !chart.mark_meaning.empty()) rows.add("note", marker(0, 11, 0), chart.mark_meaning);
   return rows.legend();

@@ -54,7 +54,7 @@ std::string chrome_trace(std::span<const TracedStep> steps) {
       }
     }
   }
-  return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + events + "\n]}\n";
+  return R"({"displayTimeUnit":"ms","traceEvents":[)" + events + "\n]}\n";
 }
 
 }  // namespace ddpx::report

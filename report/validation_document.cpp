@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/figures.hpp"
 #include "report/validation_tables.hpp"
@@ -71,27 +72,24 @@ Bullets largest_errors(const Comparison& comparison) {
   return bullets;
 }
 
-Bullets definitions() {
-  return {
-      {"Error is forecast / measured - 1 of the step time; medians and percentiles are of its "
-       "size, the signed median of itself. "
-       "Percentiles are linearly interpolated.",
-       "A measured step is the median over fresh processes of each process's median step.",
-       "Speedup is samples per second on N GPUs over samples per second of one GPU with plain "
-       "steps.",
-       "A row is GPU-bound when its one-GPU step keeps the device busy for 90 % or, without "
-       "records, follows the flops of its "
-       "neighbour in width within 10 %; this is decided from measurements, before any forecast.",
-       "A verdict is judged where the measured speedup lies more than 5 % from 1. A forecast that "
-       "calls such a row too close "
-       "is wrong.",
-       "The conformal half-width is what the errors of a link and regime would give as a 90 % "
-       "interval; its coverage judges "
-       "each network's rows by the errors of the other networks alone.",
-       "Baselines B0 to B4 get the machine's one-GPU step and the link's bus bandwidth; B5 and B6 "
-       "get measured speedups of other rows and "
-       "the measured one-GPU step."}};
-}
+// Each said in one sentence or two, in the order in which the report needs them.
+constexpr const char* kDefinitions[] = {
+    R"(Error is forecast / measured - 1 of the step time; medians and percentiles are of its size,
+the signed median of itself. Percentiles are linearly interpolated.)",
+    R"(A measured step is the median over fresh processes of each process's median step.)",
+    R"(Speedup is samples per second on N GPUs over samples per second of one GPU with plain
+steps.)",
+    R"(A row is GPU-bound when its one-GPU step keeps the device busy for 90 % or, without records,
+follows the flops of its neighbour in width within 10 %; this is decided from measurements, before
+any forecast.)",
+    R"(A verdict is judged where the measured speedup lies more than 5 % from 1. A forecast that
+calls such a row too close is wrong.)",
+    R"(The conformal half-width is what the errors of a link and regime would give as a 90 %
+interval; its coverage judges each network's rows by the errors of the other networks alone.)",
+    R"(Baselines B0 to B4 get the machine's one-GPU step and the link's bus bandwidth; B5 and B6
+get measured speedups of other rows and the measured one-GPU step.)"};
+
+Bullets definitions() { return {{std::begin(kDefinitions), std::end(kDefinitions)}}; }
 
 // A chart needs a sweep; a report on single sizes has none.
 void add_figure(Document& document, Figure figure) {

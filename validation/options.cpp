@@ -21,10 +21,13 @@ constexpr const char* kFooter = R"(Examples:
   ddpx-validate --machine machine.json --measured a.json --measured b.json
                 --tolerance 5% --html report.html
 
+  ddpx-validate --machine cpu --run --sweep width=128:512 --batch 16,64
+
 Exit codes: 0 within tolerance, or none was given; 1 the median error is outside
---tolerance; 2 a flag or a file is wrong; 130 interrupted.)";
+--tolerance; 2 a flag or a file is wrong; 3 a rank failed; 130 interrupted.)";
 
 constexpr const char* kInput = "Forecast and measurement";
+constexpr const char* kRun = "Measuring now";
 constexpr const char* kOutput = "Answer";
 
 // What stands on the command line as words and becomes values.
@@ -42,6 +45,29 @@ void add_input(CommandLine& line, ValidateOptions& options, Words& words) {
   line.many(kInput, "--link", words.links, "NAME=FILE",
             "take the link that rows call NAME from a link\nfile; repeatable (default: the "
             "machine's, then\nthe interconnects known by name)");
+}
+
+void add_run(CommandLine& line, MeasureOptions& options) {
+  line.flag(kRun, "--run", options.run,
+            "train for real on this host's CPU ranks instead of\nreading --measured: fresh processes, rows in "
+            "random\norder, each beside its one-rank run");
+  line.one(kRun, "--rows", options.rows, "FILE",
+           "run the rows of a runs file; what was measured in\nthem is not looked at");
+  line.many(kRun, "--network", options.networks, "SPEC",
+            "multilayer perceptron to train (default:\nmlp:width=512,depth=8); repeatable");
+  line.one(kRun, "--sweep", options.sweep, "KEY=A:B[:STEP]",
+           "the networks with KEY from A to B, doubling unless\nSTEP says xF or +D");
+  line.many(kRun, "--strategy", options.strategies, "WORDS",
+            "as for ddpx-predict (default: ddp); repeatable");
+  line.one(kRun, "--batch", options.batch, "B,...", "samples per rank and micro-batch (default: 64)");
+  line.one(kRun, "--gpus", options.gpus, "N,...", "ranks (default: 2)");
+  line.one(kRun, "--transport", options.transport, "auto|shm|socket",
+           "how the ranks reach each other (default: shm); the\nlink's name is shm or tcp, or that of --link");
+  line.one(kRun, "--processes", options.processes, "N",
+           "fresh process sets of every row (default: 3)");
+  line.one(kRun, "--seed", options.seed, "N", "of the order (default: 1)");
+  line.one(kRun, "--runs", options.runs, "FILE",
+           "write the measured steps there (default: the user's\ndata directory)");
 }
 
 void add_output(CommandLine& line, ValidateOptions& options, Words& words) {
@@ -67,30 +93,44 @@ std::pair<std::string, std::string> named_file(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-using Written = std::pair<const char*, const std::optional<std::string>*>;
+// Whether the program reads the file of that name; standard input is no file.
+bool reads(const ValidateOptions& options, const std::string& path) {
+  if (path == "-") return false;
+  const auto names_it = [&](const auto& link) { return link.second == path; };
+  return std::find(options.measured.begin(), options.measured.end(), path) !=
+             options.measured.end() ||
+         std::any_of(options.links.begin(), options.links.end(), names_it) ||
+         options.machine == path;
+}
+
+struct Output {
+  const char* flag;
+  const std::optional<std::string>& path;
+};
+
+void check_output(const ValidateOptions& options, const Output& output) {
+  if (!output.path) return;
+  const std::string& path = *output.path;
+  if (path.empty()) throw InputError(output.flag, "needs the name of a file");
+  if (reads(options, path)) {
+    throw InputError(output.flag,
+                     "would write over " + io::quoted(path) + ", which is read; name another file");
+  }
+  if (path == "-" && options.json) {
+    throw InputError(output.flag, "and --json both go to standard output; give one of them a file");
+  }
+}
 
 void check_outputs(const ValidateOptions& options) {
-  const Written outputs[] = {
-      {"--markdown", &options.markdown}, {"--html", &options.html}, {"--trace", &options.trace}};
-  for (const auto& [flag, path] : outputs) {
-    if (!*path) continue;
-    if ((*path)->empty()) throw InputError(flag, "needs the name of a file");
-    const auto reads = [&](const std::string& input) { return input == **path && input != "-"; };
-    const bool link = std::any_of(options.links.begin(), options.links.end(),
-                                  [&](const auto& entry) { return reads(entry.second); });
-    if (link || std::any_of(options.measured.begin(), options.measured.end(), reads) ||
-        (options.machine && reads(*options.machine))) {
-      throw InputError(
-          flag, "would write over " + io::quoted(**path) + ", which is read; name another file");
+  const Output outputs[] = {
+      {"--markdown", options.markdown}, {"--html", options.html}, {"--trace", options.trace}};
+  for (const Output& output : outputs) {
+    check_output(options, output);
+    for (const Output& other : outputs) {
+      if (&other == &output || !output.path || other.path != output.path) continue;
+      throw InputError(output.flag, "and " + std::string(other.flag) + " name the same file " +
+                                        io::quoted(*output.path) + "; name two");
     }
-    for (const auto& [other_flag, other] : outputs) {
-      if (other_flag != flag && *other == *path) {
-        throw InputError(flag, "and " + std::string(other_flag) + " name the same file " +
-                                   io::quoted(**path) + "; name two");
-      }
-    }
-    if (**path == "-" && options.json)
-      throw InputError(flag, "and --json both go to standard output; give one of them a file");
   }
   if (options.markdown == "-") {
     throw InputError(
@@ -99,11 +139,40 @@ void check_outputs(const ValidateOptions& options) {
   }
 }
 
-void check(const ValidateOptions& options) {
+// --run or --measured, and each with its own options only.
+void check_source(const ValidateOptions& options) {
+  const MeasureOptions& m = options.measure;
+  if (m.run) {
+    if (!options.measured.empty())
+      throw InputError("--run", "and --measured are two sources of steps; give one of them");
+    if (!options.machine) {
+      throw InputError("--machine",
+                       "is missing; --run needs the machine that ddpx-calibrate made of this host");
+    }
+    return;
+  }
+  const std::pair<const char*, bool> given[] = {{"--rows", m.rows.has_value()},
+                                                {"--network", !m.networks.empty()},
+                                                {"--sweep", m.sweep.has_value()},
+                                                {"--strategy", !m.strategies.empty()},
+                                                {"--batch", m.batch.has_value()},
+                                                {"--gpus", m.gpus.has_value()},
+                                                {"--transport", m.transport.has_value()},
+                                                {"--processes", m.processes.has_value()},
+                                                {"--seed", m.seed.has_value()},
+                                                {"--runs", m.runs.has_value()}};
+  for (const auto& [flag, is_given] : given) {
+    if (is_given)
+      throw InputError(flag, "says what --run measures and has no effect without it; add --run");
+  }
   if (options.measured.empty()) {
     throw InputError("--measured",
-                     "is missing; give a file of measured steps, as --measured runs.json");
+                     "is missing; give a file of measured steps, as --measured runs.json, or --run");
   }
+}
+
+void check(const ValidateOptions& options) {
+  check_source(options);
   for (auto file = options.measured.begin(); file != options.measured.end(); ++file) {
     if (std::find(options.measured.begin(), file, *file) != file) {
       throw InputError("--measured", "names " + io::quoted(*file) + " twice; give each file once");
@@ -141,6 +210,7 @@ ParsedValidateOptions parse_validate_options(int argc, const char* const* argv,
   Words words;
   CommandLine line("ddpx-validate", kDescription, kFooter);
   add_input(line, options, words);
+  add_run(line, options.measure);
   add_output(line, options, words);
   std::optional<std::string> message = line.parse(argc, argv, kOutput, version);
   if (message) return {options, std::move(message)};

@@ -8,7 +8,23 @@
 
 namespace ddpx {
 
+// What --run measures, as words; row_request.hpp makes values of them.
+struct MeasureOptions {
+  bool run = false;
+  std::optional<std::string> rows;    // a runs file whose rows are run again
+  std::vector<std::string> networks;  // or every combination of these
+  std::optional<std::string> sweep;
+  std::vector<std::string> strategies;
+  std::optional<std::string> batch;
+  std::optional<std::string> gpus;
+  std::optional<std::string> transport;
+  std::optional<std::string> processes;
+  std::optional<std::string> seed;
+  std::optional<std::string> runs;  // file the measured steps go to
+};
+
 struct ValidateOptions {
+  MeasureOptions measure;
   std::optional<std::string> machine;
   std::vector<std::string> measured;                       // runs files; "-" is standard input
   std::vector<std::pair<std::string, std::string>> links;  // name, link file

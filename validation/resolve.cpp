@@ -88,7 +88,7 @@ RowResolver::RowResolver(const ValidateOptions& options, std::span<const Runs> f
 
 std::size_t RowResolver::file_of(const RunRow& row) const {
   // std::less orders pointers into different arrays, which < need not.
-  const std::less<const RunRow*> before;
+  const std::less<> before;
   const auto holds = [&](const Runs& runs) {
     const RunRow* first = runs.rows.data();
     return !before(&row, first) && before(&row, first + runs.rows.size());

@@ -1,24 +1,38 @@
-// ddpx-validate: forecasts beside measured steps.
+// ddpx-validate: forecasts beside measured steps, read from files or measured now.
 #include <iostream>
+#include <string_view>
 
 #include "cli/program.hpp"
 #include "io/file.hpp"
 #include "io/provenance.hpp"
+#include "profiler/launch.hpp"
+#include "validation/measure_rows.hpp"
 #include "validation/options.hpp"
 #include "validation/program.hpp"
+#include "validation/rank.hpp"
 
 namespace {
 
 using namespace ddpx;
 
 ExitCode run_validate(int argc, char** argv) {
+  // One of the ranks that --run starts.
+  if (argc == 4 && std::string_view(argv[1]) == kRankWord) {
+    train_as_rank(argv[2], argv[3]);
+    return ExitCode::success;
+  }
   const ParsedValidateOptions parsed =
       parse_validate_options(argc, argv, "ddpx-validate " + io::version() + "\n");
   if (parsed.message) {
     io::write_text("-", *parsed.message);
     return ExitCode::success;
   }
-  const ValidationAnswer answer = validate(parsed.options);
+  ValidateOptions options = parsed.options;
+  if (options.measure.run) {
+    options.measured = {measure_rows(options)};
+    std::cerr << "ddpx-validate: the measured steps are " << options.measured.front() << "\n";
+  }
+  const ValidationAnswer answer = validate(options);
   for (const report::ReportFile& file : answer.files) io::write_text(file.path, file.text);
   for (const std::string& line : answer.talk) std::cerr << "ddpx-validate: " << line << "\n";
   if (!answer.text.empty()) io::write_text("-", answer.text);
@@ -28,5 +42,12 @@ ExitCode run_validate(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return ddpx::run_program("ddpx-validate", [&] { return run_validate(argc, argv); });
+  return ddpx::run_program("ddpx-validate", [&] {
+    try {
+      return run_validate(argc, argv);
+    } catch (const Interrupted& interrupted) {
+      std::cerr << "ddpx-validate: " << interrupted.what() << "\n";
+      return ExitCode::interrupted;
+    }
+  });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
 #include "profiler/cpu/kernels.hpp"
+#include "profiler/cpu/libraries.hpp"
 #include "profiler/cpu/processor.hpp"
 
 namespace ddpx::cpu {
@@ -36,6 +38,15 @@ CpuDevice::CpuDevice(Pulse& pulse)
         return communicator_;
       }()) {}
 
+Hardware CpuDevice::hardware() const {
+  Hardware hardware;
+  hardware.device = describe_core();
+  hardware.ranks = ranks();
+  hardware.link = link_between(ranks(), communicator_.place_on_host().ranks);
+  hardware.context = library_context();
+  return hardware;
+}
+
 engine::Buffer CpuDevice::allocate(std::size_t elements, DType dtype) {
   const std::size_t size = std::max<std::size_t>(1, Slice{nullptr, elements, dtype}.bytes());
   auto* memory = static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow));
@@ -58,6 +69,7 @@ void CpuDevice::download(Slice from, std::span<float> to) {
 
 void CpuDevice::product(const Product& work, Slice a, Slice b, Slice c) {
   multiply(work, floats(a).data(), floats(b).data(), floats(c).data());
+  pulse_.tick();
 }
 
 void CpuDevice::add_bias(Slice rows, Slice bias, bool relu) {
@@ -145,9 +157,13 @@ void CpuDevice::wait(Stream stream, engine::Event event) {
 }
 
 void CpuDevice::wait_for(CollectiveQueue::Ticket ticket) {
-  if (queue_.done(ticket)) return;
+  if (ticket <= waited_for_) return;
   const WaitingForPeers waiting(pulse_);
-  queue_.wait(ticket);
+  for (CollectiveQueue::Ticket next = waited_for_ + 1; next <= ticket; ++next) {
+    queue_.wait(next);
+    pulse_.tick();
+  }
+  waited_for_ = ticket;
 }
 
 void CpuDevice::synchronize() { wait_for(last_); }
@@ -159,6 +175,12 @@ CpuDevice::Clock::time_point CpuDevice::time_of(const Point& point) {
 Seconds CpuDevice::elapsed(engine::Event from, engine::Event to) {
   const auto time = time_of(points_[to.index]) - time_of(points_[from.index]);
   return Seconds(std::chrono::duration<double>(time).count());
+}
+
+std::optional<Seconds> CpuDevice::busy() const {
+  timespec time{};
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return std::nullopt;
+  return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
 }
 
 void CpuDevice::barrier() {

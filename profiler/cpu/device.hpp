@@ -19,6 +19,7 @@ class CpuDevice : public engine::Device {
 
   [[nodiscard]] int rank() const override { return communicator_.rank(); }
   [[nodiscard]] int ranks() const override { return communicator_.size(); }
+  [[nodiscard]] Hardware hardware() const override;
   [[nodiscard]] bool supports(DType dtype) const override { return dtype == DType::fp32; }
 
   [[nodiscard]] engine::Buffer allocate(std::size_t elements, DType dtype) override;
@@ -45,6 +46,8 @@ class CpuDevice : public engine::Device {
   void wait(Stream stream, engine::Event event) override;
   void synchronize() override;
   [[nodiscard]] Seconds elapsed(engine::Event from, engine::Event to) override;
+  // The calling thread's processor time: a core that others took away is not busy for us.
+  [[nodiscard]] std::optional<Seconds> busy() const override;
 
   void barrier() override;
   void maximum(std::span<double> values) override;
@@ -63,7 +66,8 @@ class CpuDevice : public engine::Device {
   Pulse& pulse_;
   Communicator communicator_;
   CollectiveQueue queue_;
-  CollectiveQueue::Ticket last_ = 0;
+  CollectiveQueue::Ticket last_ = 0;        // started
+  CollectiveQueue::Ticket waited_for_ = 0;  // every one up to it is done
   Clock::time_point communication_waits_until_;
   std::vector<Point> points_;
 };

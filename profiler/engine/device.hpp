@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "model/operation.hpp"
 #include "model/timeline.hpp"
+#include "profiler/backend.hpp"
 
 namespace ddpx::engine {
 
@@ -67,6 +69,7 @@ class Device {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int ranks() const = 0;
+  [[nodiscard]] virtual Hardware hardware() const = 0;
   // Whether products of this dtype can be run.
   [[nodiscard]] virtual bool supports(DType dtype) const = 0;
 
@@ -117,6 +120,8 @@ class Device {
   virtual void synchronize() = 0;
   // Between two recorded events that have been reached.
   [[nodiscard]] virtual Seconds elapsed(Event from, Event to) = 0;
+  // How long the compute stream has worked since the device was made; nullopt where only kernel records tell.
+  [[nodiscard]] virtual std::optional<Seconds> busy() const = 0;
 
   // Among the hosts of all ranks, outside the streams.
   virtual void barrier() = 0;

@@ -1,5 +1,6 @@
 #include "profiler/engine/run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -9,6 +10,9 @@
 
 namespace ddpx::engine {
 namespace {
+
+// With a budget, too: fewer have no median that means much.
+constexpr int kFewestSteps = 3;
 
 void check(const RunOptions& options) {
   if (options.steps < 1)
@@ -35,6 +39,27 @@ class Batch {
   Buffer labels_;
 };
 
+// Steps that are not recorded, and how many are to follow.
+int warm_up(Device& device, Trainer& trainer, std::span<const MicroBatch> micro_batches,
+            const RunOptions& options, EngineRun& run, Pulse& pulse) {
+  const Event start = device.create_event();
+  const Event end = device.create_event();
+  double slowest = 0;
+  for (int i = 0; i < options.warmup; ++i) {
+    device.record(Stream::compute, start);
+    trainer.step(micro_batches);
+    device.record(Stream::compute, end);
+    device.synchronize();
+    slowest = device.elapsed(start, end).value();
+    if (i == 0) run.first_loss = trainer.loss();
+    pulse.tick();
+  }
+  device.maximum({&slowest, 1});  // every rank takes as many steps
+  if (!options.budget || slowest <= 0) return options.steps;
+  const double fitting = std::floor(options.budget->value() / slowest);
+  return std::min(options.steps, std::max(kFewestSteps, static_cast<int>(std::min(fitting, 1e9))));
+}
+
 }  // namespace
 
 EngineRun run_engine(Device& device, const Network& network, const Job& job,
@@ -47,23 +72,23 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
       static_cast<std::size_t>(job.strategy.micro_batches), batch.slices());
 
   EngineRun run;
-  for (int i = 0; i < options.warmup; ++i) {
-    trainer.step(micro_batches);
-    device.synchronize();
-    if (i == 0) run.first_loss = trainer.loss();
-    pulse.tick();
-  }
+  const int steps = warm_up(device, trainer, micro_batches, options, run, pulse);
   // The end of one step is the beginning of the next: the host may run ahead, as it does in training.
   std::vector<Event> marks;
-  for (int i = 0; i <= options.steps; ++i) marks.push_back(device.create_event());
+  for (int i = 0; i <= steps; ++i) marks.push_back(device.create_event());
   device.barrier();
+  const std::optional<Seconds> busy_before = device.busy();
   device.record(Stream::compute, marks.front());
-  for (int i = 1; i <= options.steps; ++i) {
+  for (int i = 1; i <= steps; ++i) {
     trainer.step(micro_batches);
     device.record(Stream::compute, marks[static_cast<std::size_t>(i)]);
     pulse.tick();
   }
   device.synchronize();
+  if (busy_before) {
+    const Seconds timed = device.elapsed(marks.front(), marks.back());
+    run.busy_share = std::clamp((*device.busy() - *busy_before) / timed, 0.0, 1.0);
+  }
   for (std::size_t i = 1; i < marks.size(); ++i)
     run.step_times_s.push_back(device.elapsed(marks[i - 1], marks[i]).value());
   device.maximum(run.step_times_s);

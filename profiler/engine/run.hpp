@@ -13,7 +13,9 @@
 namespace ddpx::engine {
 
 struct RunOptions {
-  int steps = 20;
+  int steps = 20;  // at most
+  // Steps beyond the third are left out when they would take longer than this, judged from the warm-up.
+  std::optional<Seconds> budget = std::nullopt;
   int warmup = 5;  // caches, buffers and connections are touched for the first time
   std::uint64_t seed = 1;
   float learning_rate = 0.01F;
@@ -26,6 +28,8 @@ struct EngineRun {
   double last_loss = 0;
   Timeline timeline;  // of this rank, when traced
   double communication_share = 0;
+  // Share of the timed steps in which this rank's device worked, where the device can tell.
+  std::optional<double> busy_share;
 };
 
 // Trains network by `job` on every rank of the device, which must be job.gpus. Throws InputError for options or a job that make no sense.

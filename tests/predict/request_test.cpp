@@ -197,6 +197,25 @@ TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
   EXPECT_EQ(run(query(one())).rows.size(), 6U);
 }
 
+TEST(Request, a_link_that_nothing_crosses_is_refused) {
+  Options o;
+  o.links = {"pcie"};
+  o.strategies = {"no-sync"};
+  refused(o, {"--link", "exchanges nothing"});
+  o.strategies = {"no-sync", "ddp"};
+  EXPECT_EQ(query(o).strategies.size(), 2U);
+}
+
+TEST(Request, a_step_timed_elsewhere_is_warned_about_unless_the_machine_is_named) {
+  Options o;
+  o.params = "350M";
+  o.step_time = "400ms";
+  o.batch = "32";
+  EXPECT_EQ(query(o).warnings.size(), 1U);
+  o.machine = "mine";
+  EXPECT_TRUE(query(o).warnings.empty());
+}
+
 TEST(Request, a_link_question_takes_only_what_it_uses) {
   Options o;
   o.infer_link = "t1=1s,tn=2s";

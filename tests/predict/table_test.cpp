@@ -8,6 +8,7 @@
 #include "predict/explain.hpp"
 #include "predict/words.hpp"
 #include "tests/predict/small_machine.hpp"
+#include "tests/support/golden.hpp"
 
 namespace ddpx {
 namespace {
@@ -123,6 +124,79 @@ TEST(Table, one_gpu_has_a_step_and_no_verdict) {
   const std::string text = text_of(answer(o));
   EXPECT_EQ(text.find("On 1 x Small GPU, a step of mlp"), 0U) << text;
   EXPECT_EQ(text.find("too close"), std::string::npos);
+}
+
+// Written by hand, so that the golden text holds the layout and no forecast.
+ForecastRow row_by_hand(double width, double parameters, double seconds, Interval speedup) {
+  ForecastRow row;
+  row.network = "mlp:width=" + std::to_string(static_cast<int>(width)) + ",depth=8";
+  row.parameters = parameters;
+  row.width = width;
+  row.link = "pcie3";
+  row.link_title = "PCIe 3 x16, through host memory";
+  row.machine = "box";
+  Step& step = row.forecast.step;
+  const auto set = [&](Term term, double share) {
+    step.terms[static_cast<std::size_t>(term)] = Seconds(share * seconds);
+    row.forecast.one_gpu_step.terms[static_cast<std::size_t>(term)] = Seconds(share * seconds);
+  };
+  set(Term::forward, 0.25);
+  set(Term::backward, 0.5);
+  step.terms[static_cast<std::size_t>(Term::exposed_communication)] = Seconds(0.25 * seconds);
+  row.forecast.step_time_s = {seconds, 0.9 * seconds, 1.2 * seconds};
+  row.forecast.speedup = speedup;
+  row.forecast.samples_per_s = {512 / seconds, 400 / seconds, 600 / seconds};
+  row.forecast.verdict = verdict_of(speedup);
+  row.forecast.sensitivity = {0.01, 0.02, 0.03, 0, 0.0001, 0, 0.004};
+  row.forecast.extrapolated = width > 2048;
+  if (row.forecast.extrapolated) row.extrapolated = {"rank count: not measured"};
+  row.rests_on = {"copy_bandwidth: prior: datasheet", "link pcie3: figures"};
+  row.amdahl = Amdahl{0.8, 0};
+  return row;
+}
+
+ForecastDocument document_by_hand() {
+  ForecastDocument document;
+  document.machine = "box";
+  document.device = "Some GPU";
+  document.rows = {row_by_hand(512, 2.13e6, 3.4e-3, {1.39, 1.33, 1.45}),
+                   row_by_hand(1024, 8.46e6, 10.8e-3, {1.02, 0.95, 1.1}),
+                   row_by_hand(4096, 135e6, 156e-3, {0.692, 0.659, 0.726})};
+  CrossoverRow c;
+  c.network = "mlp:depth=8";
+  c.link = "pcie3";
+  c.strategy = "ddp";
+  c.batch_per_rank = 256;
+  c.sweep_low = 2.13e6;
+  c.sweep_high = 135e6;
+  c.crossings = {{{8.9e6, 7.1e6, 12e6}, 8.46e6, 135e6, PaysSide::below}};
+  document.crossovers = {c};
+  return document;
+}
+
+TEST(Table, a_sweep_is_laid_out_as_the_golden_one) {
+  ForecastDocument document = document_by_hand();
+  Explanation e;
+  e.collectives = {{Collective::all_reduce, 2, Bytes(1.05e6), Bytes(1.05e6), Seconds(290e-6),
+                    BytesPerSecond(3.6e9)}};
+  for (int i = 0; i < 8; ++i) {
+    e.collectives.push_back({Collective::all_reduce, 2, Bytes(67.1e6), Bytes(67.1e6),
+                             Seconds(16.8e-3), BytesPerSecond(4e9)});
+  }
+  e.peak_bus_bandwidth = BytesPerSecond(4.05e9);
+  e.sent_per_rank = Bytes(538e6);
+  e.residual_half_width = 0.033;
+  document.rows.back().explanation = e;
+  test::expect_golden("predict_table.txt", text_of(document));
+}
+
+TEST(Table, an_answer_with_a_break_even_batch_is_laid_out_as_the_golden_one) {
+  ForecastDocument document = document_by_hand();
+  document.crossovers.front().break_even_batch_per_rank = 283.2;
+  document.rows[0].break_even_batch_per_rank = 1;
+  document.rows[1].break_even_batch_per_rank = 255.0;
+  document.rows[2].break_even_batch_per_rank = 283.2;
+  test::expect_golden("predict_crossover.txt", text_of(document));
 }
 
 TEST(Explain, printed_terms_are_those_of_the_step_and_their_shares_add_up) {

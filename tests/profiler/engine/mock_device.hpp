@@ -29,6 +29,12 @@ class MockDevice : public Device {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int ranks() const override { return ranks_; }
+  [[nodiscard]] Hardware hardware() const override {
+    Hardware hardware;
+    hardware.device.name = "mock";
+    hardware.ranks = ranks_;
+    return hardware;
+  }
   [[nodiscard]] bool supports(DType dtype) const override { return dtype == DType::fp32; }
 
   Buffer allocate(std::size_t elements, DType dtype) override {
@@ -183,6 +189,10 @@ class MockDevice : public Device {
   Seconds elapsed(Event from, Event to) override {
     return Seconds(static_cast<double>(events_[to.index].time) -
                    static_cast<double>(events_[from.index].time));
+  }
+  // Kernels take no time; everything is one call long.
+  [[nodiscard]] std::optional<Seconds> busy() const override {
+    return Seconds(static_cast<double>(time_) / 2);
   }
   void barrier() override {}
   void maximum(std::span<double> /*values*/) override {}

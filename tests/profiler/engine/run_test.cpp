@@ -30,6 +30,29 @@ TEST(Run, times_each_step_after_the_warm_up) {
   EXPECT_TRUE(run.timeline.spans.empty());
 }
 
+TEST(Run, a_budget_bounds_the_steps_and_three_are_run_whatever_they_take) {
+  MockDevice device;
+  Pulse pulse;
+  const Job job = native_job(1, 4);
+  const double step =
+      run_engine(device, small_network(), job, {.steps = 1}, pulse).step_times_s.front();
+  const auto steps_within = [&](double seconds) {
+    return run_engine(device, small_network(), job, {.steps = 20, .budget = Seconds(seconds)}, pulse)
+        .step_times_s.size();
+  };
+  EXPECT_EQ(steps_within(7.5 * step), 7U);
+  EXPECT_EQ(steps_within(0.1 * step), 3U);
+  EXPECT_EQ(steps_within(1e12 * step), 20U);
+}
+
+TEST(Run, tells_which_share_of_the_step_the_device_worked) {
+  MockDevice device;
+  Pulse pulse;
+  EXPECT_NEAR(
+      run_engine(device, small_network(), native_job(1, 4), {.steps = 9}, pulse).busy_share.value(),
+      0.5, 1e-9);
+}
+
 TEST(Run, trains_while_it_is_timed) {
   MockDevice device;
   Pulse pulse;

@@ -1,4 +1,4 @@
-#include "predict/quantity.hpp"
+#include "model/quantity.hpp"
 
 #include <charconv>
 #include <cmath>

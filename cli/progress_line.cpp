@@ -1,0 +1,26 @@
+#include "cli/progress_line.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace ddpx {
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (!last_.empty()) std::fputs("\r\033[K", stderr);
+}
+
+void ProgressLine::show(std::size_t done, std::size_t total, const std::string& what,
+                        Seconds left) {
+  if (!terminal_ || total == 0) return;
+  std::string text = "[" + std::to_string(done) + "/" + std::to_string(total) + "] " + what;
+  if (left > Seconds{})
+    text += ", about " + std::to_string(static_cast<long>(left.value() + 0.5)) + " s left";
+  if (text == last_) return;
+  last_ = text;
+  std::fprintf(stderr, "\r\033[K%.79s", text.c_str());
+}
+
+}  // namespace ddpx

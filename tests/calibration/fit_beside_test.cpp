@@ -1,0 +1,86 @@
+#include "calibration/fit_beside.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ddpx {
+namespace {
+
+struct Truth {
+  double factor, delay, core;
+};
+
+BesideSample sample(const Truth& truth, double bytes) {
+  const double alone = 10e-6 + bytes / 1e9;
+  const double beside = truth.factor * alone + truth.delay;
+  BesideSample s;
+  s.link = "wire";
+  s.product = {Pass::forward, DType::fp32, 64, 64, 64};
+  s.call = {Collective::all_reduce, DType::fp32, Bytes(bytes), 2};
+  s.product_alone_seconds = {1e-3};
+  s.product_beside_seconds = {1e-3 / (1 - truth.core * bytes / beside)};
+  s.collective_alone_seconds = {alone};
+  s.collective_beside_seconds = {beside};
+  return s;
+}
+
+Machine fitted(const Truth& truth, int multiprocessors = 0) {
+  Measurements measurements;
+  for (double bytes : {65536.0, 1048576.0, 16777216.0})
+    measurements.besides.push_back(sample(truth, bytes));
+  Machine machine;
+  machine.device.multiprocessors = multiprocessors;
+  Link wire;
+  wire.name = "wire";
+  wire.topology = Topology::network;
+  machine.links = {wire};
+  FitReport report;
+  fit_beside(measurements, machine, report);
+  EXPECT_EQ(report.residuals.size(), 3U);
+  return machine;
+}
+
+TEST(FitBeside, factor_delay_and_core_share_are_found_exactly_without_noise) {
+  const Machine machine = fitted({1.25, 3e-4, 4e-10});
+  EXPECT_NEAR(machine.links[0].beside_compute.value, 1.25, 1e-9);
+  ASSERT_TRUE(machine.links[0].shared_core);
+  EXPECT_NEAR(machine.links[0].shared_core->delay.value.value(), 3e-4, 1e-12);
+  EXPECT_NEAR(machine.links[0].shared_core->seconds_per_byte.value, 4e-10, 1e-16);
+}
+
+TEST(FitBeside, collectives_that_get_faster_beside_products_count_as_unhindered) {
+  const Machine machine = fitted({0.9, 0, 0});
+  EXPECT_EQ(machine.links[0].beside_compute.value, 1);
+  EXPECT_EQ(machine.links[0].shared_core->delay.value, Seconds(0));
+  EXPECT_EQ(machine.links[0].shared_core->seconds_per_byte.value, 0);
+}
+
+TEST(FitBeside, a_delay_below_zero_is_none) {
+  const Machine machine = fitted({1.5, -5e-6, 1e-10});
+  EXPECT_EQ(machine.links[0].shared_core->delay.value, Seconds(0));
+  EXPECT_GT(machine.links[0].beside_compute.value, 1.2);
+}
+
+TEST(FitBeside, the_machine_keeps_it_for_links_that_were_not_measured_side_by_side) {
+  const Machine machine = fitted({1.25, 3e-4, 4e-10});
+  ASSERT_TRUE(machine.shared_core);
+  EXPECT_EQ(machine.shared_core->delay.value, machine.links[0].shared_core->delay.value);
+}
+
+TEST(FitBeside, a_device_with_multiprocessors_shares_no_core) {
+  const Machine machine = fitted({1.25, 3e-4, 4e-10}, 132);
+  EXPECT_FALSE(machine.links[0].shared_core);
+  EXPECT_FALSE(machine.shared_core);
+  EXPECT_NEAR(machine.links[0].beside_compute.value, 1.25, 1e-9);
+}
+
+TEST(FitBeside, without_samples_nothing_changes) {
+  Machine machine;
+  machine.links.emplace_back();
+  FitReport report;
+  fit_beside({}, machine, report);
+  EXPECT_EQ(machine.links[0].beside_compute.value, 1);
+  EXPECT_FALSE(machine.shared_core);
+}
+
+}  // namespace
+}  // namespace ddpx

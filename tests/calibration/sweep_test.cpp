@@ -1,0 +1,170 @@
+// The whole of calibrate on a machine whose truth is known: plan, measure, fit, and compare.
+#include "calibration/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibration/fit.hpp"
+#include "model/error.hpp"
+#include "profiler/fake_backend.hpp"
+#include "tests/support/known_machine.hpp"
+
+namespace ddpx {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Measurements calibrated(FakeBackend& fake, const PlanOptions& options = {}) {
+  const Plan plan = make_plan(
+      options, fake.hardware().ranks, [&](const Operation& o) { return fake.supports(o); },
+      first_look(fake));
+  Measurements measurements = opened(fake.hardware(), "fake");
+  sweep(fake, plan, measurements);
+  return measurements;
+}
+
+Machine fitted(const Measurements& measurements) {
+  FitReport report;
+  return fit_machine(measurements, {}, report);
+}
+
+// Standard errors that `estimate` is away from the truth, the error taken as no less than half a per cent.
+template <class Q>
+double errors_off(const Estimate<Q>& estimate, double truth) {
+  double value = 0;
+  if constexpr (std::is_same_v<Q, double>) {
+    value = estimate.value;
+  } else {
+    value = estimate.value.value();
+  }
+  return std::abs(value / truth - 1) / std::max(estimate.relative_error, 0.005);
+}
+
+class KnownMachine : public testing::TestWithParam<unsigned> {};
+
+TEST_P(KnownMachine, is_recovered_within_three_standard_errors) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.02, .seed = GetParam()});
+  const Machine machine = fitted(calibrated(fake));
+  EXPECT_LT(errors_off(machine.copy_bandwidth, 8e9), 3);
+  EXPECT_LT(errors_off(machine.optimizer_bandwidth, 6e9), 3);
+  EXPECT_LT(errors_off(machine.kernel_gap, 2e-7), 3);
+  ASSERT_FALSE(machine.products.empty());
+  // Errors are estimated from a handful of samples each: together they are right, one may be far off.
+  double squares = 0;
+  for (const ProductPoint& point : machine.products) {
+    const double off = errors_off(point.time, point.product.flops().value() / 40e9);
+    EXPECT_LT(off, 7);
+    squares += off * off;
+  }
+  EXPECT_LT(std::sqrt(squares / static_cast<double>(machine.products.size())), 2);
+  const Link* wire = machine.find_link("wire");
+  ASSERT_NE(wire, nullptr);
+  for (Collective kind :
+       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+    for (double bytes : {4096.0, 1e5, 1e6, 3e7}) {
+      const CollectivePrice found = price(*wire, {kind, DType::fp32, Bytes(bytes), 2});
+      EXPECT_NEAR(found.time.value(), 20e-6 + bytes / 2e9, 0.05 * found.time.value());
+    }
+  }
+  EXPECT_LT(errors_off(wire->beside_compute, 1.1), 3);
+  ASSERT_TRUE(wire->shared_core);
+  EXPECT_LT(errors_off(wire->shared_core->seconds_per_byte, 2e-10), 3);
+  EXPECT_LT(errors_off(wire->shared_core->delay, 100e-6), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, KnownMachine, testing::Range(1U, 9U));
+
+TEST(Sweep, a_quiet_fake_gets_no_remark) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.01});
+  EXPECT_THAT(calibrated(fake).notes, testing::IsEmpty());
+}
+
+TEST(Sweep, a_noisy_fake_is_noticed_and_said) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.5});
+  EXPECT_THAT(calibrated(fake).notes, Contains(HasSubstr("noisy")));
+}
+
+TEST(Sweep, a_drifting_fake_is_noticed_and_said) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.02, .drift_per_sample = 0.01});
+  EXPECT_THAT(calibrated(fake).notes, Contains(HasSubstr("drifts: +")));
+}
+
+TEST(Sweep, a_throttled_fake_is_noticed_and_the_slow_samples_are_kept_apart_with_the_reason) {
+  FakeBackend fake(test::known_machine(), "wire", 2,
+                   {.noise = 0.03, .throttle_after = 10, .throttle_factor = 1.4});
+  const Measurements measurements = calibrated(fake, {.effort = Effort::full});
+  EXPECT_THAT(measurements.notes, Contains(HasSubstr("throttled")));
+  std::size_t apart = 0;
+  for (const ProductSample& sample : measurements.products) {
+    for (const DroppedSample& dropped : sample.dropped)
+      apart += dropped.reason.find("throttled") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(apart, 0U);
+}
+
+TEST(Sweep, disturbed_samples_are_kept_apart_and_do_not_move_the_fit) {
+  FakeBackend fake(test::known_machine(), "wire", 2,
+                   {.noise = 0.01, .disturbed_share = 0.1, .disturbed_factor = 8});
+  const Measurements measurements = calibrated(fake);
+  std::size_t apart = 0;
+  for (const ProductSample& sample : measurements.products) apart += sample.dropped.size();
+  EXPECT_GT(apart, 0U);
+  EXPECT_LT(errors_off(fitted(measurements).copy_bandwidth, 8e9), 3);
+}
+
+TEST(Sweep, a_device_that_slows_over_the_calibration_is_noticed_and_said) {
+  FakeBackend fake(test::known_machine(), "wire", 2,
+                   {.noise = 0.01, .ageing_per_operation = 0.001});
+  EXPECT_THAT(calibrated(fake).notes, Contains(HasSubstr("did not keep its speed")));
+}
+
+TEST(Sweep, finished_measurements_are_shown_before_every_task_and_at_the_end) {
+  FakeBackend fake(test::known_machine(), "wire", 2);
+  const Plan plan = make_plan(
+      {}, 2, [&](const Operation& o) { return fake.supports(o); }, usual_rates());
+  std::vector<SweepProgress> seen;
+  std::size_t products = 0;
+  SweepHooks hooks;
+  hooks.before = [&](const SweepProgress& progress, const Measurements& so_far) {
+    seen.push_back(progress);
+    products = so_far.products.size();
+  };
+  Measurements measurements = opened(fake.hardware(), "fake");
+  sweep(fake, plan, measurements, hooks);
+  ASSERT_EQ(seen.size(), plan.tasks.size() + 1);
+  EXPECT_EQ(seen.front().done, 0U);
+  EXPECT_EQ(seen.back().done, plan.tasks.size());
+  EXPECT_EQ(seen.back().operation, "");
+  EXPECT_GT(seen.front().left, seen.back().left);
+  EXPECT_EQ(products, measurements.products.size());
+}
+
+TEST(Sweep, what_was_finished_before_a_failure_is_there) {
+  FakeBackend fake(test::known_machine(), "wire", 2, {.fails_at_operation = 30});
+  const Plan plan = make_plan(
+      {}, 2, [&](const Operation& o) { return fake.supports(o); }, usual_rates());
+  Measurements measurements = opened(fake.hardware(), "fake");
+  EXPECT_THROW(sweep(fake, plan, measurements), DeviceError);
+  EXPECT_GT(measurements.products.size() + measurements.collectives.size(), 10U);
+}
+
+TEST(Sweep, operations_that_take_longer_than_planned_end_it_at_the_budget_and_it_is_said) {
+  FakeBackend fake(test::known_machine(), "wire", 2);
+  Rates optimistic = usual_rates();
+  optimistic.products = FlopsPerSecond(1e15);
+  optimistic.bus = BytesPerSecond(1e15);
+  PlanOptions options;
+  options.effort = Effort::full;
+  options.budget = Seconds(25);
+  const Plan plan = make_plan(
+      options, 2, [&](const Operation& o) { return fake.supports(o); }, optimistic);
+  Measurements measurements = opened(fake.hardware(), "fake");
+  sweep(fake, plan, measurements);
+  EXPECT_THAT(measurements.notes, Contains(HasSubstr("the budget was used up")));
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,60 @@
+#include "validation/rank.hpp"
+
+#include <cstdlib>
+
+#include "io/provenance.hpp"
+#include "io/runs_json.hpp"
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "profiler/backends.hpp"
+#include "profiler/engine/device.hpp"
+#include "profiler/engine/run.hpp"
+#include "profiler/rank.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr const char* kProgram = "ddpx-validate";
+constexpr int kDeviceExit = 3;  // as of the programs
+
+// Long enough for a median of some steps on slow links, short enough for many rows.
+const engine::RunOptions kTimed{
+    .steps = 200, .budget = Seconds(1.5), .warmup = 3, .traced = true};
+
+RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
+  const engine::EngineRun run =
+      engine::run_engine(device, network_from(row.network), row.job, kTimed, pulse);
+  row.processes = {{run.step_times_s}};
+  if (row.job.gpus == 1) row.device_busy_share = run.busy_share;
+  if (row.job.gpus > 1) row.measured_communication_share = run.communication_share;
+  return row;
+}
+
+}  // namespace
+
+void train_as_rank(const std::string& backend, const std::string& text) {
+  const auto place = rank_place();
+  if (!place || place->directory.empty())
+    throw InputError(kRankWord, "is how ddpx-validate --run starts its ranks; use --run");
+  Rank rank(*place, kProgram);
+  try {
+    RunRow row = io::work_from_json(text, kRankWord).front();
+    rank.begin({0, 0, {}, "training " + row.network + ", " + describe(row.job.strategy)});
+    const auto device = make_device(backend, rank);
+    Runs runs;
+    runs.name = backend;
+    runs.origin = Origin::native;
+    runs.context = io::provenance();
+    const Hardware hardware = device->hardware();
+    runs.context.insert(runs.context.end(), hardware.context.begin(), hardware.context.end());
+    runs.rows = {trained(*device, std::move(row), rank)};
+    if (rank.is_first()) rank.publish(io::to_json(runs));
+  } catch (const std::exception& error) {
+    const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
+    rank.fail(error.what(), refused ? RankState::refused : RankState::failed);
+    std::_Exit(kDeviceExit);  // the launcher says it
+  }
+  rank.finish();
+}
+
+}  // namespace ddpx

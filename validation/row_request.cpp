@@ -1,0 +1,113 @@
+#include "validation/row_request.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/file.hpp"
+#include "io/runs_json.hpp"
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "model/quantity.hpp"
+#include "profiler/engine/layout.hpp"
+#include "validation/row_plan.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr int kMostRanks = 256;
+constexpr int kLargestBatch = 1'000'000;
+constexpr int kMostProcesses = 1000;
+constexpr int kFewestProcesses = 3;  // fewer have no spread to speak of
+constexpr const char* kDefaultNetwork = "mlp:width=512,depth=8";
+constexpr const char* kSocketLink = "tcp";
+constexpr const char* kMemoryLink = "shm";
+
+std::vector<int> counts(const char* flag, const std::optional<std::string>& text, int usual,
+                        int most) {
+  if (!text) return {usual};
+  std::vector<int> values;
+  for (const std::string& word : parse_list(flag, *text))
+    values.push_back(parse_count(flag, word, 1, most));
+  return values;
+}
+
+std::vector<std::string> networks_of(const MeasureOptions& options) {
+  std::vector<std::string> networks = options.networks;
+  if (networks.empty()) networks.emplace_back(options.sweep ? "mlp:depth=8" : kDefaultNetwork);
+  if (!options.sweep) return networks;
+  const Sweep sweep = parse_sweep("--sweep", *options.sweep);
+  std::vector<std::string> swept;
+  for (const std::string& network : networks) {
+    for (const double value : sweep.values) swept.push_back(with_key(network, sweep.key, value));
+  }
+  return swept;
+}
+
+std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
+  if (options.rows) {
+    const bool grid = !options.networks.empty() || options.sweep || !options.strategies.empty() ||
+                      options.batch || options.gpus;
+    if (grid) {
+      throw InputError("--rows", "says everything that --network, --sweep, --strategy, --batch and --gpus say; "
+                                 "give it or them");
+    }
+    return io::work_from_json(io::read_text(*options.rows), *options.rows);
+  }
+  RowGrid grid;
+  grid.networks = networks_of(options);
+  for (const int batch : counts("--batch", options.batch, 64, kLargestBatch))
+    grid.batches.push_back(batch);
+  for (const std::string& words : options.strategies) grid.strategies.push_back(parse_strategy(words));
+  if (grid.strategies.empty()) grid.strategies.emplace_back();
+  grid.gpus = counts("--gpus", options.gpus, 2, kMostRanks);
+  return rows_of(grid);
+}
+
+std::optional<Transport> transport_from(const std::optional<std::string>& text) {
+  if (!text || *text == "auto") return std::nullopt;
+  if (*text == "shm") return Transport::shared_memory;
+  if (*text == "socket") return Transport::socket;
+  throw InputError("--transport", "'" + shown(*text) + "' is not accepted: auto, shm (shared memory) "
+                                  "or socket (TCP over loopback)");
+}
+
+void check_row(const RunRow& row) {
+  check(row.job);
+  if (!is_network_spec(row.network))
+    throw InputError("--network", "'" + shown(row.network) + "' is a file; the native engine trains mlp:...");
+  static_cast<void>(engine::Layout(network_from(row.network)));
+  if (row.job.optimizer != Optimizer::sgd)
+    throw InputError("--rows", "a row asks for " + std::string(name(row.job.optimizer)) + "; the native engine runs sgd");
+  const double rows = row.job.samples_per_micro_batch();
+  if (rows < 1 || rows != std::floor(rows))
+    throw InputError("--rows", "a row gives each rank " + std::to_string(rows) + " samples; whole samples are needed");
+}
+
+}  // namespace
+
+Transport transport_of(const RowRequest& request, const RunRow& row) {
+  if (request.transport) return *request.transport;
+  return row.link == kSocketLink ? Transport::socket : Transport::shared_memory;
+}
+
+RowRequest row_request(const ValidateOptions& options) {
+  const MeasureOptions& m = options.measure;
+  RowRequest request;
+  request.transport = transport_from(m.transport);
+  if (m.processes)
+    request.processes = parse_count("--processes", *m.processes, kFewestProcesses, kMostProcesses);
+  if (m.seed) {
+    request.seed = static_cast<std::uint64_t>(parse_count("--seed", *m.seed, 0, 1'000'000'000));
+  }
+  std::vector<RunRow> rows = rows_asked_for(m);
+  std::string link = request.transport == Transport::socket ? kSocketLink : kMemoryLink;
+  if (options.links.size() == 1) link = options.links.front().first;
+  for (RunRow& row : rows) {
+    if (row.link.empty()) row.link = link;
+    check_row(row);
+  }
+  request.rows = with_one_gpu_rows(std::move(rows));
+  return request;
+}
+
+}  // namespace ddpx
