@@ -1,5 +1,5 @@
-// How far a long work is: one line on standard error that rewrites itself, gone when the work is. Nothing where standard error is no
-// terminal.
+// How far a long work is: one line on standard error that rewrites itself, gone when the work is.
+// Nothing where standard error is no terminal.
 #pragma once
 
 #include <cstddef>

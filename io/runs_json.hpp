@@ -12,8 +12,8 @@ namespace ddpx::io {
 // Throws InputError naming `place` and the path of what is wrong.
 [[nodiscard]] Runs runs_from_json(std::string_view text, std::string_view place);
 
-// The rows of a runs file as work still to be done, by the native engine: what each ran, without what
-// was measured. "processes", "engine", and "link" need not be there.
+// The rows of a runs file as work still to be done, by the native engine: what each ran, without
+// what was measured. "processes", "engine", and "link" need not be there.
 [[nodiscard]] std::vector<RunRow> work_from_json(std::string_view text, std::string_view place);
 
 // A row's "engine" is the file's origin. Imported runs are a PyTorch step unless a row was given

@@ -18,9 +18,10 @@ enum class Topology {
   host_memory,  // CPU ranks over shared memory
 };
 
-// Contention of a collective and products that share a core, because the ranks are CPU cores and nothing else moves the data. The
-// collective takes `seconds_per_byte` of the core, so products beside it slow by 1/(1 - that x bytes / time); and the core attends to
-// it only now and then, so it ends `delay` later than the link alone explains.
+// Contention of a collective and products that share a core, because the ranks are CPU cores and
+// nothing else moves the data. The collective takes `seconds_per_byte` of the core, so products
+// beside it slow by 1/(1 - that x bytes / time); and the core attends to it only now and then, so
+// it ends `delay` later than the link alone explains.
 struct SharedCore {
   Estimate<double> seconds_per_byte;
   Estimate<Seconds> delay;

@@ -74,8 +74,8 @@ struct Machine {
   // Slowdown of memory-bound kernels beside a collective; nullopt: derived from the share of memory
   // bandwidth the collective takes.
   std::optional<Estimate<double>> memory_beside;
-  // What a collective takes of the rank's own core, for links that it was not measured on; CPU ranks
-  // only.
+  // What a collective takes of the rank's own core, for links that it was not measured on; CPU
+  // ranks only.
   std::optional<SharedCore> shared_core;
   // Share of backward's overlap that a Python compression hook keeps.
   Estimate<double> hook_overlap{1.0, 0.0, ""};

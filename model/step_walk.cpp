@@ -20,7 +20,8 @@ constexpr double kFsdpCopyPasses = 4;
 // data is written here, and reducing reads it again.
 constexpr double kCollectiveTraffic = 3;
 constexpr double kCollectiveTrafficError = 0.3;
-// A collective that shares the core with products gets at most its fair part of it, with some more for work done in the kernel.
+// A collective that shares the core with products gets at most its fair part of it, with some more
+// for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
 
 void add(Step& step, Term term, double seconds) {
@@ -64,7 +65,8 @@ struct StepModel::Context {
       fluid =
           z >= 0 ? even + z * (std::max(even, kWorstWaveSlowdown) - even) : even + z * (even - 1.0);
     }
-    if (m.machine_.device.multiprocessors == 0) share_core(m.link_.shared_core ? m.link_.shared_core : m.machine_.shared_core);
+    if (m.machine_.device.multiprocessors == 0)
+      share_core(m.link_.shared_core ? m.link_.shared_core : m.machine_.shared_core);
   }
 
   // CPU ranks: what the collectives take of the core is spread over the time they run.
@@ -80,7 +82,8 @@ struct StepModel::Context {
     }
     const double half = model.job_.strategy.compression ? 0.5 : 1.0;
     if (time > 0)
-      fluid = 1.0 / (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
+      fluid = 1.0 / (1.0 - std::min(kMostOfCore,
+                                    core->seconds_per_byte.shifted(z) * half * bytes / time));
   }
 
   // Share of the memory bandwidth that a collective takes while it runs: measured, or its traffic
@@ -164,7 +167,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
                    Term::compression);
       }
       starts[launched] = launched == 0 ? c.now : std::max(c.now, ends[launched - 1]);
-      ends[launched] = starts[launched] + c.collective(launched) * c.collective_slowdown + c.collective_delay;
+      ends[launched] =
+          starts[launched] + c.collective(launched) * c.collective_slowdown + c.collective_delay;
     }
   }
   // Products are over: what is left of the queue runs at its own speed.

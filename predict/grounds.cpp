@@ -40,11 +40,15 @@ using Products = std::map<double, std::string>;
 
 Products far_products(const ProductTable& table, const Network& network, const Job& job) {
   Products far;
+  const LayerProduct* last = nullptr;  // networks repeat their layers
   for (const Layer& layer : network.layers) {
     for (const LayerProduct& p : layer.products) {
+      const bool again = last != nullptr && last->rows_per_sample == p.rows_per_sample &&
+                         last->in == p.in && last->out == p.out;
+      last = &p;
+      if (again) continue;
       const double rows = p.rows_per_sample * job.samples_per_micro_batch();
       for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
-        if (pass == Pass::data_gradient && !layer.needs_data_gradient) continue;
         const Product product{pass, job.dtype, rows, p.in, p.out};
         if (!table.price(product).extrapolated) continue;
         far.emplace(product.flops().value(),
@@ -121,7 +125,7 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
   std::vector<std::string> list;
   const ProductTable table(machine, job.dtype);
   Products far = far_products(table, network, job);
-  far.merge(far_products(table, network, job.one_gpu()));
+  if (job.scaling == Scaling::strong) far.merge(far_products(table, network, job.one_gpu()));
   if (!far.empty()) {
     list.push_back("shape: " + std::to_string(far.size()) +
                    (far.size() == 1 ? " product lies" : " products lie") +

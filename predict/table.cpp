@@ -75,10 +75,12 @@ bool differs(const ForecastDocument& document, const Field& field) {
 
 TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
   std::vector<TextTable::Column> columns;
+  columns.reserve(fields.size());
   for (const Field& field : fields) columns.push_back(field.column);
   TextTable table(std::move(columns));
   for (const ForecastRow& row : document.rows) {
     std::vector<std::string> cells;
+    cells.reserve(fields.size());
     for (const Field& field : fields) cells.push_back(field.cell(row));
     table.add(std::move(cells));
   }

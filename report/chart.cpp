@@ -82,9 +82,13 @@ void draw_axes(std::string& out, const Chart& chart, const Frame& frame) {
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
                    frame.left - 6, y + 4, xml(tick.text));
   }
+  double last_end = 0;  // of the label before: labels never touch
   for (const Tick& tick : frame.x.ticks()) {
     const double x = frame.px(tick.value);
     fmt::format_to(to, R"(<path class="grid" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, kTop, bottom);
+    const double half = 0.5 * kTickCharacter * static_cast<double>(tick.text.size());
+    if (x - half < last_end + kTickCharacter) continue;
+    last_end = x + half;
     fmt::format_to(to, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x,
                    bottom + 16, xml(tick.text));
   }

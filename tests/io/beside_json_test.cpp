@@ -1,4 +1,5 @@
-// What a calibration on the spot adds to files: all of it survives writing and reading, and files without it stay valid.
+// What a calibration on the spot adds to files: all of it survives writing and reading, and files
+// without it stay valid.
 #include "io/beside_json.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,8 @@ Measurements small() {
   Measurements m;
   m.name = "small";
   m.device.name = "a core";
-  m.products.push_back({{Pass::forward, DType::fp32, 4, 8, 8}, {1e-3, 2e-3}, std::nullopt, {{9e-3, "disturbed"}}});
+  m.products.push_back(
+      {{Pass::forward, DType::fp32, 4, 8, 8}, {1e-3, 2e-3}, std::nullopt, {{9e-3, "disturbed"}}});
   m.copies.push_back({Bytes(64), {1e-6}, {{3e-6, "throttled"}}});
   m.optimizers.push_back({{Optimizer::sgd, 10}, {1e-6}, {{4e-6, "late"}}});
   m.launches.push_back({{1e-7, 2e-7}, {{1e-5, "disturbed"}}});
@@ -63,7 +65,8 @@ TEST(BesideJson, files_say_nothing_of_what_was_not_measured) {
   m.optimizers[0].dropped.clear();
   m.collectives[0].dropped.clear();
   const std::string text = io::to_json(m);
-  for (const char* word : {"besides", "launches", "dropped"}) EXPECT_THAT(text, Not(HasSubstr(word)));
+  for (const char* word : {"besides", "launches", "dropped"})
+    EXPECT_THAT(text, Not(HasSubstr(word)));
   EXPECT_NO_THROW(static_cast<void>(io::measurements_from_json(text, "small.json")));
 }
 
@@ -85,9 +88,11 @@ TEST(BesideJson, wrong_members_are_refused_with_their_place) {
                            std::initializer_list<std::string_view> words) {
     std::string bad = text;
     bad.replace(bad.find(from), from.size(), to);
-    test::expect_input_error([&] { static_cast<void>(io::measurements_from_json(bad, "m.json")); }, words);
+    test::expect_input_error([&] { static_cast<void>(io::measurements_from_json(bad, "m.json")); },
+                             words);
   };
-  refused("\"collective_beside_times_s\"", "\"collective_besides_times_s\"", {"m.json", "besides[0]"});
+  refused("\"collective_beside_times_s\"", "\"collective_besides_times_s\"",
+          {"m.json", "besides[0]"});
   refused("\"reason\": \"throttled\"", "\"reason\": 7", {"m.json", "copies[0].dropped[0].reason"});
   refused("\"launches\"", "\"launch\"", {"m.json", "launch"});
 }

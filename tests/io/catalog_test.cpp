@@ -87,7 +87,7 @@ TEST_F(Catalog, unknown_machines_and_links_list_the_accepted_ones) {
   expect_input_error([] { (void)find_machine("t4x3"); },
                      {"--machine", "did you mean t4x2", "accepted:"});
   const Machine machine = find_machine("t4x2");
-  expect_input_error([&] { (void)find_link("pcei3", machine, "runs.json"); },
+  expect_input_error([&] { (void)find_link("pcie33", machine, "runs.json"); },
                      {"runs.json", "did you mean pcie3", "nvlink4"});
   expect_input_error([&] { (void)find_link("a\nb\x1b", machine); }, {"--link"});
 }
