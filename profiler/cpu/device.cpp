@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <new>
 #include <string>
 
@@ -175,12 +174,6 @@ CpuDevice::Clock::time_point CpuDevice::time_of(const Point& point) {
 Seconds CpuDevice::elapsed(engine::Event from, engine::Event to) {
   const auto time = time_of(points_[to.index]) - time_of(points_[from.index]);
   return Seconds(std::chrono::duration<double>(time).count());
-}
-
-std::optional<Seconds> CpuDevice::busy() const {
-  timespec time{};
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return std::nullopt;
-  return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
 }
 
 void CpuDevice::barrier() {

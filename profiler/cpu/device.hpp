@@ -46,8 +46,8 @@ class CpuDevice : public engine::Device {
   void wait(Stream stream, engine::Event event) override;
   void synchronize() override;
   [[nodiscard]] Seconds elapsed(engine::Event from, engine::Event to) override;
-  // The calling thread's processor time: a core that others took away is not busy for us.
-  [[nodiscard]] std::optional<Seconds> busy() const override;
+  // A core that computes and issues its own work never waits for a host.
+  [[nodiscard]] std::optional<double> busy_share() const override { return 1.0; }
 
   void barrier() override;
   void maximum(std::span<double> values) override;

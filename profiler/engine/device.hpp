@@ -120,8 +120,9 @@ class Device {
   virtual void synchronize() = 0;
   // Between two recorded events that have been reached.
   [[nodiscard]] virtual Seconds elapsed(Event from, Event to) = 0;
-  // How long the compute stream has worked since the device was made; nullopt where only kernel records tell.
-  [[nodiscard]] virtual std::optional<Seconds> busy() const = 0;
+  // Share of a step without communication in which the device works, where no kernel records are needed to know it: 1 where host and
+  // device are one.
+  [[nodiscard]] virtual std::optional<double> busy_share() const = 0;
 
   // Among the hosts of all ranks, outside the streams.
   virtual void barrier() = 0;

@@ -77,7 +77,6 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   std::vector<Event> marks;
   for (int i = 0; i <= steps; ++i) marks.push_back(device.create_event());
   device.barrier();
-  const std::optional<Seconds> busy_before = device.busy();
   device.record(Stream::compute, marks.front());
   for (int i = 1; i <= steps; ++i) {
     trainer.step(micro_batches);
@@ -85,10 +84,6 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
     pulse.tick();
   }
   device.synchronize();
-  if (busy_before) {
-    const Seconds timed = device.elapsed(marks.front(), marks.back());
-    run.busy_share = std::clamp((*device.busy() - *busy_before) / timed, 0.0, 1.0);
-  }
   for (std::size_t i = 1; i < marks.size(); ++i)
     run.step_times_s.push_back(device.elapsed(marks[i - 1], marks[i]).value());
   device.maximum(run.step_times_s);
@@ -96,6 +91,7 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   if (!std::isfinite(run.last_loss))
     throw DeviceError("native engine: training " + network.name + ": the loss became " +
                       std::to_string(run.last_loss) + "; these times are not those of training");
+  run.busy_share = device.busy_share();
   if (options.traced) {
     Trace trace(device);
     device.barrier();

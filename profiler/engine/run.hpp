@@ -28,7 +28,7 @@ struct EngineRun {
   double last_loss = 0;
   Timeline timeline;  // of this rank, when traced
   double communication_share = 0;
-  // Share of the timed steps in which this rank's device worked, where the device can tell.
+  // Device::busy_share().
   std::optional<double> busy_share;
 };
 

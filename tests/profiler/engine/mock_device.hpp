@@ -190,10 +190,7 @@ class MockDevice : public Device {
     return Seconds(static_cast<double>(events_[to.index].time) -
                    static_cast<double>(events_[from.index].time));
   }
-  // Kernels take no time; everything is one call long.
-  [[nodiscard]] std::optional<Seconds> busy() const override {
-    return Seconds(static_cast<double>(time_) / 2);
-  }
+  [[nodiscard]] std::optional<double> busy_share() const override { return std::nullopt; }
   void barrier() override {}
   void maximum(std::span<double> /*values*/) override {}
 

@@ -45,14 +45,6 @@ TEST(Run, a_budget_bounds_the_steps_and_three_are_run_whatever_they_take) {
   EXPECT_EQ(steps_within(1e12 * step), 20U);
 }
 
-TEST(Run, tells_which_share_of_the_step_the_device_worked) {
-  MockDevice device;
-  Pulse pulse;
-  EXPECT_NEAR(
-      run_engine(device, small_network(), native_job(1, 4), {.steps = 9}, pulse).busy_share.value(),
-      0.5, 1e-9);
-}
-
 TEST(Run, trains_while_it_is_timed) {
   MockDevice device;
   Pulse pulse;

@@ -1,0 +1,143 @@
+// ddpx-validate --run as a user runs it: real ranks, real training.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "io/file.hpp"
+#include "io/runs_json.hpp"
+#include "tests/support/program.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::ProgramResult;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+const std::string kMachine = "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
+
+class ValidateRun : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(testing::TempDir()) / ("validate-run-" + std::to_string(::getpid()));
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+  // With a link of the machine's table, so that the forecast knows it.
+  [[nodiscard]] ProgramResult run(std::vector<std::string> arguments) const {
+    std::vector<std::string> all{"--run", "--machine", kMachine, "--runs", path("runs.json")};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return test::run_program("ddpx-validate", all);
+  }
+  [[nodiscard]] Runs runs() const {
+    return io::runs_from_json(io::read_text(path("runs.json")), path("runs.json"));
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone) {
+  io::write_text(path("rows.json"), R"({"schema": "ddpx.runs", "schema_version": 1, "context": {},
+    "name": "rows", "source": "", "notes": [], "rows": [
+      {"network": "mlp:width=32,depth=2", "gpus": 2, "link": "pcie3", "strategy": "ddp,compress=fp16",
+       "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8},
+      {"network": "mlp:width=32,depth=2", "gpus": 2, "link": "pcie3", "strategy": "fsdp=unit",
+       "scaling": "strong", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}]})");
+  const ProgramResult result = run({"--rows", path("rows.json"), "--seed", "4"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Runs measured = runs();
+  ASSERT_EQ(measured.rows.size(), 3U);  // both are compared with one row on one rank
+  EXPECT_EQ(measured.rows[2].job.gpus, 1);
+  EXPECT_GT(measured.rows[2].device_busy_share.value(), 0);
+  EXPECT_TRUE(measured.rows[0].measured_communication_share.has_value());
+  for (const RunRow& row : measured.rows) {
+    EXPECT_EQ(row.link, "pcie3");
+    ASSERT_EQ(row.processes.size(), 3U);
+    for (const RunProcess& process : row.processes) EXPECT_GE(process.step_times_s.size(), 3U);
+  }
+  EXPECT_THAT(measured.notes, testing::Contains(HasSubstr("seed 4")));
+  EXPECT_THAT(result.out, HasSubstr("2 rows"));
+}
+
+TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_again) {
+  const ProgramResult result =
+      run({"--sweep", "width=16:64", "--network", "mlp:depth=2", "--batch", "4", "--link",
+           "shm=" + path("link.json")});
+  EXPECT_EQ(result.exit_code, 2);  // before anything is measured: there is no such file
+  EXPECT_FALSE(fs::exists(path("runs.json")));
+}
+
+TEST_F(ValidateRun, what_makes_no_sense_is_refused_before_anything_runs) {
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& says) {
+    const ProgramResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(says));
+    EXPECT_EQ(result.lines(), 1) << result.err;
+    EXPECT_FALSE(fs::exists(path("runs.json")));
+  };
+  refused({"--network", "gpt:layers=2"}, "multilayer perceptrons");
+  refused({"--network", "network.json"}, "mlp:");
+  refused({"--processes", "2"}, "--processes");
+  refused({"--batch", "0"}, "--batch");
+  refused({"--batch", "1.5"}, "--batch");
+  refused({"--gpus", "2,x"}, "--gpus");
+  refused({"--transport", "pigeon"}, "shm");
+  refused({"--sweep", "width"}, "--sweep");
+  refused({"--strategy", "ddp,fsdp"}, "--strategy");
+  refused({"--rows", path("none.json")}, "none.json");
+  refused({"--rows", "validation/runs/t4x2.json", "--batch", "8"}, "--rows");
+  refused({"--seed", "-1"}, "--seed");
+  refused({"--measured", "validation/runs/t4x2.json"}, "--measured");
+}
+
+TEST_F(ValidateRun, options_of_run_without_it_are_refused) {
+  const ProgramResult result = test::run_program(
+      "ddpx-validate", {"--measured", "validation/runs/t4x2.json", "--processes", "5"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--processes"));
+}
+
+TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) {
+  const ProgramResult result = test::run_program(
+      "ddpx-validate", {"--run", "--machine", kMachine, "--runs", path("no/such/folder/runs.json")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--runs"));
+}
+
+TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
+  EXPECT_EQ(test::run_program("ddpx-validate", {"--as-rank", "cpu", "{}"}).exit_code, 2);
+}
+
+// Kills one rank of a process set as soon as there is one.
+TEST_F(ValidateRun, a_killed_rank_ends_the_run_is_named_and_leaves_no_process) {
+
+  const std::string script = R"(
+    for i in $(seq 200); do
+      for p in $(pgrep -f -- "--as-rank cpu.*width=777"); do
+        if tr '\0' '\n' </proc/$p/environ 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1$'; then
+          sleep 0.5; kill -9 $p && exit 0
+        fi
+      done
+      sleep 0.05
+    done)";
+  io::write_text(path("kill.sh"), script);
+  std::system(("bash " + path("kill.sh") + " & disown").c_str());
+  const auto start = std::chrono::steady_clock::now();
+  const ProgramResult result = run({"--network", "mlp:width=777,depth=8", "--batch", "128"});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("rank 1"));
+  EXPECT_THAT(result.err, HasSubstr("mlp:width=777"));
+  EXPECT_EQ(result.lines(), 1) << result.err;
+  EXPECT_LT(took.count(), 60);
+  EXPECT_NE(std::system("pgrep -f -- '--as-rank cpu.*width=777' >/dev/null"), 0);
+}
+
+}  // namespace
+}  // namespace ddpx
