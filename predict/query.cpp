@@ -4,6 +4,7 @@
 
 #include "model/error.hpp"
 #include "predict/grounds.hpp"
+#include "predict/text.hpp"
 
 namespace ddpx {
 namespace {
@@ -88,7 +89,10 @@ class Runner {
     }
   }
 
-  ForecastDocument take() { return std::move(document_); }
+  ForecastDocument take() {
+    warn_of_more_than_linear();
+    return std::move(document_);
+  }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
   void describe_machine() {
     document_.machine = query_.machine.name;
@@ -102,6 +106,20 @@ class Runner {
 
  private:
   [[nodiscard]] bool crosses(const Setting& setting) const { return setting.job.gpus > 1; }
+
+  // More than N times on N GPUs comes from a one-GPU step that was measured slower than its parts.
+  void warn_of_more_than_linear() {
+    for (const ForecastRow& row : document_.rows) {
+      const Forecast& f = row.forecast;
+      if (!f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
+      warn(row.network + ": more than " + std::to_string(row.job.gpus) +
+           "x, because the one-GPU step measured, " + time_text(Seconds(f.one_gpu_step_s)) +
+           ", is slower than the model's, " + time_text(f.one_gpu_step.total()) +
+           "; against that it is " +
+           factor_text(f.speedup.value * f.one_gpu_step.total().value() / f.one_gpu_step_s));
+      return;
+    }
+  }
 
   void add_row(const Setting& setting, const Network& network) {
     document_.rows.push_back(row_of(setting, network, setting.job));

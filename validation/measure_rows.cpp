@@ -18,6 +18,7 @@
 #include "profiler/rank.hpp"
 #include "validation/percentile.hpp"
 #include "validation/rank.hpp"
+#include "validation/resolve.hpp"
 #include "validation/row_plan.hpp"
 #include "validation/row_request.hpp"
 
@@ -47,6 +48,18 @@ void check_writable(const std::string& path) {
   const std::string target = exists ? path : folder.empty() ? "." : folder.string();
   if (::access(target.c_str(), W_OK) == 0) return;
   throw InputError("--runs", "'" + path + "' cannot be written: " + std::generic_category().message(errno));
+}
+
+// What the comparison will need, looked for before minutes are spent on measuring.
+void check_comparable(const ValidateOptions& options, const RowRequest& request) {
+  const Machine machine = io::find_machine(*options.machine);
+  const RowResolver reads_link_files(options, {}, machine);
+  for (const RunRow& row : request.rows) {
+    const bool given = std::any_of(options.links.begin(), options.links.end(),
+                                   [&](const auto& link) { return link.first == row.link; });
+    if (row.job.gpus > 1 && !given)
+      static_cast<void>(io::find_link(row.link, machine, "the link of " + row.network));
+  }
 }
 
 // The process sets of all rows, gathered as they finish.
@@ -139,6 +152,7 @@ std::string measure_rows(const ValidateOptions& options) {
   const std::string backend = backend_named("auto", "--run");
   const RowRequest request = row_request(options);
   const std::string path = path_for(options.measure);
+  check_comparable(options, request);
   check_writable(path);
   const std::vector<Visit> visits = visits_of(request.rows, request.processes, request.seed);
   Campaign campaign(request, backend);

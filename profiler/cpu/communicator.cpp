@@ -28,21 +28,6 @@ int count_of(std::size_t elements, const char* doing) {
                     " elements are more than one call takes");
 }
 
-void check_shards(std::size_t shard, std::size_t whole, int ranks, const char* doing) {
-  if (shard * static_cast<std::size_t>(ranks) == whole) return;
-  throw DeviceError(std::string("MPI: ") + doing + ": " + std::to_string(ranks) + " shards of " +
-                    std::to_string(shard) + " elements do not make " + std::to_string(whole));
-}
-
-// MPI's signature for a user's operation.
-void add_halves(void* from, void* to, int* count, MPI_Datatype* /*type*/) {
-  const auto elements = static_cast<std::size_t>(*count);
-  add({static_cast<const Half*>(from), elements}, {static_cast<Half*>(to), elements});
-}
-
-MPI_Datatype type_of(const float* /*unused*/) { return MPI_FLOAT; }
-MPI_Datatype type_of(const Half* /*unused*/) { return MPI_UINT16_T; }
-
 bool started = false;
 
 }  // namespace
@@ -67,22 +52,14 @@ class Session {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "starting");
     if (level < MPI_THREAD_MULTIPLE)
       throw DeviceError("MPI: starting: this library cannot be used from several threads");
-    check(MPI_Op_create(&add_halves, 1, &half_sum_), "creating the fp16 sum");
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
     // MPI_Finalize waits for all ranks, and a rank that failed may be waited for in vain.
     if (std::uncaught_exceptions() > 0) return;
-    MPI_Op_free(&half_sum_);
     MPI_Finalize();
   }
-
-  [[nodiscard]] MPI_Op sum_of(const float* /*unused*/) const { return MPI_SUM; }
-  [[nodiscard]] MPI_Op sum_of(const Half* /*unused*/) const { return half_sum_; }
-
- private:
-  MPI_Op half_sum_ = MPI_OP_NULL;
 };
 
 Request::Request(Request&& other) noexcept
@@ -157,117 +134,6 @@ Communicator::Place Communicator::place_on_host() const {
 
 void Communicator::barrier() const { check(MPI_Barrier(handle_), "a barrier"); }
 
-namespace {
-
-template <class T>
-void all_reduce_in_place(MPI_Comm handle, const Session& session, std::span<T> values) {
-  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "an all-reduce"),
-                      type_of(values.data()), session.sum_of(values.data()), handle),
-        "an all-reduce");
-}
-
-template <class T>
-Request start_all_reduce_in_place(MPI_Comm handle, const Session& session, std::span<T> values) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "an all-reduce"),
-                       type_of(values.data()), session.sum_of(values.data()), handle, &request),
-        "starting an all-reduce");
-  return Request(request);
-}
-
-// MPI forbids a send buffer inside the receive buffer, unless it says that it is in place.
-template <class T>
-const void* shard_or_in_place(std::span<const T> shard, std::span<T> whole, int rank) {
-  const T* own = whole.data() + static_cast<std::size_t>(rank) * shard.size();
-  return shard.data() == own ? MPI_IN_PLACE : static_cast<const void*>(shard.data());
-}
-
-template <class T>
-Request start_all_gather_of(MPI_Comm handle, int rank, int ranks, std::span<const T> shard,
-                            std::span<T> whole) {
-  check_shards(shard.size(), whole.size(), ranks, "an all-gather");
-  const int count = count_of(shard.size(), "an all-gather");
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallgather(shard_or_in_place(shard, whole, rank), count, type_of(whole.data()),
-                       whole.data(), count, type_of(whole.data()), handle, &request),
-        "starting an all-gather");
-  return Request(request);
-}
-
-template <class T>
-void all_gather_of(MPI_Comm handle, int rank, int ranks, std::span<const T> shard,
-                   std::span<T> whole) {
-  check_shards(shard.size(), whole.size(), ranks, "an all-gather");
-  const int count = count_of(shard.size(), "an all-gather");
-  check(MPI_Allgather(shard_or_in_place(shard, whole, rank), count, type_of(whole.data()),
-                      whole.data(), count, type_of(whole.data()), handle),
-        "an all-gather");
-}
-
-template <class T>
-void reduce_scatter_of(MPI_Comm handle, const Session& session, int ranks,
-                       std::span<const T> whole, std::span<T> shard) {
-  check_shards(shard.size(), whole.size(), ranks, "a reduce-scatter");
-  check(MPI_Reduce_scatter_block(whole.data(), shard.data(),
-                                 count_of(shard.size(), "a reduce-scatter"), type_of(shard.data()),
-                                 session.sum_of(shard.data()), handle),
-        "a reduce-scatter");
-}
-
-template <class T>
-Request start_reduce_scatter_of(MPI_Comm handle, const Session& session, int ranks,
-                                std::span<const T> whole, std::span<T> shard) {
-  check_shards(shard.size(), whole.size(), ranks, "a reduce-scatter");
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ireduce_scatter_block(whole.data(), shard.data(),
-                                  count_of(shard.size(), "a reduce-scatter"), type_of(shard.data()),
-                                  session.sum_of(shard.data()), handle, &request),
-        "starting a reduce-scatter");
-  return Request(request);
-}
-
-}  // namespace
-
-void Communicator::all_reduce(std::span<float> values) const {
-  all_reduce_in_place(handle_, *session_, values);
-}
-void Communicator::all_reduce(std::span<Half> values) const {
-  all_reduce_in_place(handle_, *session_, values);
-}
-void Communicator::all_gather(std::span<const float> shard, std::span<float> whole) const {
-  all_gather_of(handle_, rank_, size_, shard, whole);
-}
-void Communicator::all_gather(std::span<const Half> shard, std::span<Half> whole) const {
-  all_gather_of(handle_, rank_, size_, shard, whole);
-}
-void Communicator::reduce_scatter(std::span<const float> whole, std::span<float> shard) const {
-  reduce_scatter_of(handle_, *session_, size_, whole, shard);
-}
-void Communicator::reduce_scatter(std::span<const Half> whole, std::span<Half> shard) const {
-  reduce_scatter_of(handle_, *session_, size_, whole, shard);
-}
-
-Request Communicator::start_all_reduce(std::span<float> values) const {
-  return start_all_reduce_in_place(handle_, *session_, values);
-}
-Request Communicator::start_all_reduce(std::span<Half> values) const {
-  return start_all_reduce_in_place(handle_, *session_, values);
-}
-Request Communicator::start_all_gather(std::span<const float> shard, std::span<float> whole) const {
-  return start_all_gather_of(handle_, rank_, size_, shard, whole);
-}
-Request Communicator::start_all_gather(std::span<const Half> shard, std::span<Half> whole) const {
-  return start_all_gather_of(handle_, rank_, size_, shard, whole);
-}
-Request Communicator::start_reduce_scatter(std::span<const float> whole,
-                                           std::span<float> shard) const {
-  return start_reduce_scatter_of(handle_, *session_, size_, whole, shard);
-}
-Request Communicator::start_reduce_scatter(std::span<const Half> whole,
-                                           std::span<Half> shard) const {
-  return start_reduce_scatter_of(handle_, *session_, size_, whole, shard);
-}
-
 Request Communicator::start_send(std::span<const std::byte> message, int to, int tag) const {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(message.data(), count_of(message.size(), "sending"), MPI_BYTE, to, tag, handle_,
@@ -288,21 +154,6 @@ void Communicator::maximum(std::span<double> values) const {
   check(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "a maximum"), MPI_DOUBLE,
                       MPI_MAX, handle_),
         "finding the slowest rank");
-}
-
-void Communicator::broadcast(std::span<float> values) const {
-  check(MPI_Bcast(values.data(), count_of(values.size(), "a broadcast"), MPI_FLOAT, 0, handle_),
-        "a broadcast");
-}
-
-void Communicator::broadcast(std::span<std::byte> values) const {
-  check(MPI_Bcast(values.data(), count_of(values.size(), "a broadcast"), MPI_BYTE, 0, handle_),
-        "a broadcast");
-}
-
-void Communicator::abort(int exit_code) const {
-  MPI_Abort(handle_, exit_code);
-  std::_Exit(exit_code);
 }
 
 }  // namespace ddpx::cpu

@@ -1,10 +1,9 @@
 // MPI behind values that own what they open. Every call throws DeviceError naming what was being done.
 //
-// MPI starts with the first Communicator of a process (thread level MPI_THREAD_MULTIPLE: one thread may progress collectives while
-// another computes) and ends with the last. A Communicator is a communicator of its own, so that the collectives of two of them never
-// mix; collectives on one of them are to be issued in the same order on all ranks, by one thread at a time.
-//
-// Sums are in place. fp16 sums are MPI user operations, each element added in fp32 and rounded once (half.hpp).
+// MPI starts with the first Communicator of a process (thread level MPI_THREAD_MULTIPLE: one thread may move messages while another
+// computes) and ends with the last. A Communicator is a communicator of its own, so that the messages of two of them never mix; what is
+// collective on one of them is to be called in the same order on all ranks, by one thread at a time. Collectives that move gradients are
+// made of messages (ring.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +12,11 @@
 #include <memory>
 #include <span>
 
-#include "profiler/cpu/half.hpp"
-
 namespace ddpx::cpu {
 
 class Session;
 
-// A collective under way. Its buffers must live until it is done; destroying it waits, unless an exception is under way (the peers may
+// A message under way. Its buffer must live until it is done; destroying it waits, unless an exception is under way (the peers may
 // never come: whoever started the ranks ends them).
 class Request {
  public:
@@ -64,37 +61,12 @@ class Communicator {
 
   void barrier() const;
 
-  void all_reduce(std::span<float> values) const;
-  void all_reduce(std::span<Half> values) const;
-  // whole = the ranks' shards in order, size() * shard.size() elements. `shard` may be this rank's part of `whole`.
-  void all_gather(std::span<const float> shard, std::span<float> whole) const;
-  void all_gather(std::span<const Half> shard, std::span<Half> whole) const;
-  // shard = this rank's part of the sum of all ranks' `whole`.
-  void reduce_scatter(std::span<const float> whole, std::span<float> shard) const;
-  void reduce_scatter(std::span<const Half> whole, std::span<Half> shard) const;
-
-  [[nodiscard]] Request start_all_reduce(std::span<float> values) const;
-  [[nodiscard]] Request start_all_reduce(std::span<Half> values) const;
-  [[nodiscard]] Request start_all_gather(std::span<const float> shard,
-                                         std::span<float> whole) const;
-  [[nodiscard]] Request start_all_gather(std::span<const Half> shard, std::span<Half> whole) const;
-  [[nodiscard]] Request start_reduce_scatter(std::span<const float> whole,
-                                             std::span<float> shard) const;
-  [[nodiscard]] Request start_reduce_scatter(std::span<const Half> whole,
-                                             std::span<Half> shard) const;
-
   // One message to or from another rank; messages of one sender and tag arrive in the order they were started.
   [[nodiscard]] Request start_send(std::span<const std::byte> message, int to, int tag) const;
   [[nodiscard]] Request start_receive(std::span<std::byte> message, int from, int tag) const;
 
   // Element by element the largest of all ranks: the slowest rank's times, the same everywhere.
   void maximum(std::span<double> values) const;
-  // The values of rank 0, everywhere.
-  void broadcast(std::span<float> values) const;
-  void broadcast(std::span<std::byte> values) const;
-
-  // Ends every rank of the job, now; does not return.
-  [[noreturn]] void abort(int exit_code) const;
 
  private:
   Communicator(std::shared_ptr<Session> session, MPI_Comm handle);
