@@ -1,4 +1,5 @@
-// ddpx-calibrate: measures this machine, or takes raw measurements or nccl-tests logs, and fits a machine or a link.
+// ddpx-calibrate: measures this machine, or takes raw measurements or nccl-tests logs, and fits a
+// machine or a link.
 #include <iostream>
 
 #include "calibration/gather.hpp"

@@ -36,8 +36,8 @@ struct Line {
   double delay = 0;
 };
 
-// Least squares of factor x alone + delay = beside, each row divided by `beside`; where the free fit leaves the sensible range, the best
-// on its edge.
+// Least squares of factor x alone + delay = beside, each row divided by `beside`; where the free
+// fit leaves the sensible range, the best on its edge.
 Line fit_line(const std::vector<Visit>& visits) {
   double xx = 0;
   double xy = 0;
@@ -87,7 +87,8 @@ void fit_beside(const Measurements& measurements, Machine& machine, FitReport& r
     }
     const auto count = static_cast<double>(visits.size());
     const double error = std::max(kLeastError, std::sqrt(squares / count));
-    const std::string origin = "from " + std::to_string(visits.size()) + " pairs measured side by side";
+    const std::string origin =
+        "from " + std::to_string(visits.size()) + " pairs measured side by side";
     link.beside_compute = {line.factor, error, origin};
     if (machine.device.multiprocessors > 0) continue;
     link.shared_core = {{core / bytes, error, origin}, {Seconds(line.delay), error, origin}};

@@ -100,7 +100,7 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
 void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
                FitReport& report) {
   for (const LinkDescription& description : measurements.links) {
-    Link link;
+    Link& link = machine.links.emplace_back();
     link.name = description.name;
     link.title = description.title;
     link.topology = description.topology;
@@ -120,7 +120,6 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
     }
     for (const auto& [key, samples] : curves)
       link.curves.push_back(curve_of(samples, options, report));
-    machine.links.push_back(std::move(link));
   }
   for (const CollectiveSample& sample : measurements.collectives) {
     if (!machine.find_link(sample.link)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/content_hash.hpp"
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
 #include "io/nccl_tests.hpp"
@@ -71,6 +72,7 @@ Gathered gather(const CalibrateOptions& options) {
     if (!gathered.only_links)
       throw InputError(path, "is a second measurements file; fit one at a time");
     gathered.measurements = io::measurements_from_json(text, path);
+    gathered.file_hash = io::content_hash(text);
     gathered.only_links = false;
   }
   if (logs.empty()) {
@@ -81,6 +83,7 @@ Gathered gather(const CalibrateOptions& options) {
     }
     return gathered;
   }
+  gathered.file_hash.clear();
   const std::string link_name = options.link.value_or(kUsualLinkName);
   auto& links = gathered.measurements.links;
   const bool known = std::any_of(links.begin(), links.end(),

@@ -13,6 +13,7 @@ struct Gathered {
   Measurements measurements;
   bool only_links = false;         // nothing but logs of collectives was given
   std::vector<std::string> notes;  // rows left out of logs, and what the importer noticed
+  std::string file_hash{};  // of the one measurements file, as it is; empty when there is more
 };
 
 // At most one measurements file; logs of nccl-tests are added to it as samples of --link. Throws

@@ -24,14 +24,19 @@ void check(const CalibrateOptions& options) {
     if (given && !fits) throw InputError(flag, why);
   };
   const bool reads = !options.from.empty();
-  for (const auto& [flag, given] :
-       {std::pair{"--backend", options.backend.has_value()}, {"--ranks", options.ranks.has_value()},
-        {"--transport", options.transport.has_value()}, {"--quick", options.quick},
-        {"--full", options.full}, {"--budget", options.budget.has_value()},
-        {"--widths", options.widths.has_value()}, {"--batches", options.batches.has_value()},
-        {"--dtypes", options.dtypes.has_value()}, {"--collectives", options.collectives.has_value()},
-        {"--only-link", options.only_link}}) {
-    only(!reads, flag, given, "says what to measure, and --from measures nothing; drop one of them");
+  for (const auto& [flag, given] : {std::pair{"--backend", options.backend.has_value()},
+                                    {"--ranks", options.ranks.has_value()},
+                                    {"--transport", options.transport.has_value()},
+                                    {"--quick", options.quick},
+                                    {"--full", options.full},
+                                    {"--budget", options.budget.has_value()},
+                                    {"--widths", options.widths.has_value()},
+                                    {"--batches", options.batches.has_value()},
+                                    {"--dtypes", options.dtypes.has_value()},
+                                    {"--collectives", options.collectives.has_value()},
+                                    {"--only-link", options.only_link}}) {
+    only(!reads, flag, given,
+         "says what to measure, and --from measures nothing; drop one of them");
   }
   for (const auto& [flag, given] : {std::pair{"--topology", options.topology.has_value()},
                                     {"--channels", options.channels.has_value()}}) {
@@ -58,15 +63,15 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   CommandLine line("ddpx-calibrate", kDescription, kFooter);
   line.one("Measuring", "--backend", o.backend, "NAME", "auto, cpu (default: auto)");
   line.one("Measuring", "--ranks", o.ranks, "N", "ranks to start on this host (default: 2)");
-  line.one("Measuring", "--transport", o.transport, "NAME",
-           "how the ranks reach each other: auto, shm, socket\n(TCP over loopback) (default: auto)");
+  line.one(
+      "Measuring", "--transport", o.transport, "NAME",
+      "how the ranks reach each other: auto, shm, socket\n(TCP over loopback) (default: auto)");
   line.flag("Measuring", "--quick", o.quick, "coarse, under a minute (default)");
   line.flag("Measuring", "--full", o.full, "fine, some minutes");
   line.one("Measuring", "--budget", o.budget, "TIME",
            "as fine as fits into that, as 60s\n(default: 45s with --quick, 300s with --full)");
   line.one("Measuring", "--widths", o.widths, "W,W,...", "layer widths (default: by effort)");
-  line.one("Measuring", "--batches", o.batches, "B,B,...",
-           "batches per rank (default: by effort)");
+  line.one("Measuring", "--batches", o.batches, "B,B,...", "batches per rank (default: by effort)");
   line.one("Measuring", "--dtypes", o.dtypes, "D,D,...",
            "fp32, tf32, bf16, fp16 as the backend has them");
   line.one("Measuring", "--collectives", o.collectives, "C,C,...",
@@ -84,10 +89,13 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   line.one("Measurements", "--channels", o.channels, "C",
            "NCCL channels of that link (default: unknown)");
   line.one("Result", "-o,--output", o.output, "FILE",
-           "fitted machine, or links file when only logs were\ngiven (default: standard output with --from; else\nthe user's data directory)");
+           "fitted machine, or links file when only logs were\ngiven (default: standard output "
+           "with --from; else\nthe user's data directory)");
   line.one("Result", "--measurements", o.measurements, "FILE",
            "raw measurements that went into the fit");
-  line.flag("Result", "--dry-run", o.dry_run, "show what would be measured or, with --from,\nthe fit and its residuals; write nothing");
+  line.flag(
+      "Result", "--dry-run", o.dry_run,
+      "show what would be measured or, with --from,\nthe fit and its residuals; write nothing");
   parsed.message = line.parse(argc, argv, "Help", version);
   if (!parsed.message) check(o);
   return parsed;

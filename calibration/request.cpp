@@ -46,7 +46,8 @@ Transport transport_of(const std::string& text) {
 MeasureRequest measure_request(const CalibrateOptions& options) {
   constexpr int kWidest = 65536;
   constexpr int kLargestBatch = 1'000'000;
-  if (options.quick && options.full) throw InputError("--full", "contradicts --quick; drop one of them");
+  if (options.quick && options.full)
+    throw InputError("--full", "contradicts --quick; drop one of them");
   MeasureRequest request;
   request.backend = backend_named(options.backend.value_or("auto"), "--backend");
   if (options.ranks) request.ranks = parse_count("--ranks", *options.ranks, 1, kMostRanks);
@@ -74,7 +75,8 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
     needs_ranks("--only-link", options.only_link);
   }
   if (options.only_link && (options.widths || options.batches))
-    throw InputError(options.widths ? "--widths" : "--batches", "has no effect with --only-link, which times no products");
+    throw InputError(options.widths ? "--widths" : "--batches",
+                     "has no effect with --only-link, which times no products");
   return request;
 }
 

@@ -19,7 +19,9 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
   if (!gathered.only_links) {
     Machine machine = fit_machine(gathered.measurements, {}, report);
     machine.context = gathered.measurements.context;
-    machine.measurements_hash = io::content_hash(io::to_json(gathered.measurements));
+    machine.measurements_hash = gathered.file_hash.empty()
+                                    ? io::content_hash(io::to_json(gathered.measurements))
+                                    : gathered.file_hash;
     return {io::to_json(machine), summary_text(machine, report, shown)};
   }
   Machine holder;

@@ -57,7 +57,8 @@ void check_writable(const char* flag, const std::optional<std::string>& path) {
 std::string usual_path(const char* folder, const std::string& file) {
   const auto machines = io::user_machine_directory();
   if (!machines)
-    throw InputError("--output", "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
+    throw InputError("--output",
+                     "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
   const auto directory = std::filesystem::path(*machines).parent_path() / folder;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -90,8 +91,8 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
   const auto results = job.results();
   if (!results) return "; nothing was finished yet";
   try {
-    const std::string path = options.measurements ? *options.measurements
-                                                  : usual_measurements_path("unfinished");
+    const std::string path =
+        options.measurements ? *options.measurements : usual_measurements_path("unfinished");
     io::write_text(path, *results);
     const JobProgress progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +

@@ -153,7 +153,8 @@ Measurements opened(const Hardware& hardware, const std::string& name) {
   measurements.context = hardware.context;
   if (hardware.link) measurements.links.push_back(*hardware.link);
   // One process cannot show how much the next one differs.
-  measurements.priors.push_back({"residual", 0.03, 0.0, "fresh processes on one host move a step by 1-3 %"});
+  measurements.priors.push_back(
+      {"residual", 0.03, 0.0, "fresh processes on one host move a step by 1-3 %"});
   return measurements;
 }
 

@@ -17,6 +17,7 @@ using testing::Not;
 namespace fs = std::filesystem;
 
 const std::string kMachine = "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
+const std::string kLink = "pcie3=calibration/links/interconnects.json";
 
 class ValidateRun : public testing::Test {
  protected:
@@ -67,15 +68,15 @@ TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone)
 
 TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_again) {
   const ProgramResult result = run({"--sweep", "width=16:64", "--network", "mlp:depth=2", "--batch",
-                                    "4", "--link", "lab=calibration/links/pcie3.json"});
+                                    "4", "--link", kLink});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Runs measured = runs();
   ASSERT_EQ(measured.rows.size(), 6U);
   EXPECT_EQ(measured.rows[2].network, "mlp:depth=2,width=64");
-  EXPECT_EQ(measured.rows[2].link, "lab");
+  EXPECT_EQ(measured.rows[2].link, "pcie3");
   const ProgramResult again =
       test::run_program("ddpx-validate", {"--measured", path("runs.json"), "--machine", kMachine,
-                                          "--link", "lab=calibration/links/pcie3.json"});
+                                          "--link", kLink});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, result.out);
 }
@@ -122,7 +123,7 @@ TEST_F(ValidateRun, options_of_run_without_it_are_refused) {
 
 TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) {
   const ProgramResult result = test::run_program(
-      "ddpx-validate", {"--run", "--machine", kMachine, "--runs", path("no/such/folder/runs.json")});
+      "ddpx-validate", {"--run", "--machine", kMachine, "--runs", path("no/such/folder/runs.json"), "--link", kLink});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("--runs"));
 }
@@ -146,7 +147,7 @@ TEST_F(ValidateRun, a_killed_rank_ends_the_run_is_named_and_leaves_no_process) {
   io::write_text(path("kill.sh"), script);
   ASSERT_EQ(std::system(("bash " + path("kill.sh") + " 2>/dev/null &").c_str()), 0);
   const auto start = std::chrono::steady_clock::now();
-  const ProgramResult result = run({"--network", "mlp:width=777,depth=8", "--batch", "128"});
+  const ProgramResult result = run({"--network", "mlp:width=777,depth=8", "--batch", "128", "--link", kLink});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("rank 1"));
