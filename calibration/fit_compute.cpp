@@ -123,7 +123,7 @@ void fit_rates_from_steps(std::vector<TimedStep>& steps, Machine& machine, FitRe
     } else if (step.time.median > kHostLevel * fastest) {
       char reason[160];
       std::snprintf(reason, sizeof reason,
-                    "dropped: its rate is %.0f %% off its neighbour's and it is not at the host's "
+                    "its rate is %.0f %% off its neighbour's and it is not at the host's "
                     "level (%.2f ms)",
                     100 * off, 1e3 * fastest);
       report.residuals.push_back(

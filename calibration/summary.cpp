@@ -110,7 +110,7 @@ std::string curve_text(const Curve& curve) {
 
 std::string residual_line(const Residual& r) {
   const double unit = r.measured < 1e-3 ? 1e-6 : 1e-3;
-  return line("  %-44s %9.4g %s  fit %9.4g %+6.1f %%", r.what.c_str(), r.measured / unit,
+  return line("  %-41s %8.4g %s  fit %8.4g %+5.1f %%", r.what.c_str(), r.measured / unit,
               unit < 1e-4 ? "us" : "ms", r.fitted / unit, 100 * r.relative());
 }
 

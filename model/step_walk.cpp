@@ -175,12 +175,15 @@ void StepModel::synchronised(Context& c, Step& step) const {
   const double backward_end = c.now;
   double serial_end = backward_end;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const auto unslowed = [&](double t) {
-      return t <= backward_end ? t : backward_end + (t - backward_end) / c.collective_slowdown;
-    };
-    starts[b] = unslowed(starts[b]);
-    ends[b] = unslowed(ends[b]);
-    serial_end += c.collective(b);
+    const double alone = c.collective(b);
+    if (ends[b] > backward_end) {
+      const double stretch = c.collective_slowdown + c.collective_delay / alone;
+      const double slow_from = std::max(starts[b], backward_end);
+      // One that starts after the products starts when the one before it has ended.
+      if (starts[b] > backward_end && b > 0) starts[b] = std::max(backward_end, ends[b - 1]);
+      ends[b] = std::max(starts[b], backward_end) + (ends[b] - slow_from) / stretch;
+    }
+    serial_end += alone;
     step.communication_busy += Seconds(ends[b] - starts[b]);
     c.span(Stream::communication, "all-reduce", b, starts[b], ends[b]);
   }

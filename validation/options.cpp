@@ -20,7 +20,6 @@ constexpr const char* kFooter = R"(Examples:
   ddpx-validate --measured runs.json --markdown report.md
   ddpx-validate --machine machine.json --measured a.json --measured b.json
                 --tolerance 5% --html report.html
-
   ddpx-validate --machine cpu --run --sweep width=128:512 --batch 16,64
 
 Exit codes: 0 within tolerance, or none was given; 1 the median error is outside

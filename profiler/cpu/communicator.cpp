@@ -81,6 +81,15 @@ bool Request::test() {
   return done != 0;
 }
 
+bool Request::test(Request& one, Request& other) {
+  std::array<MPI_Request, 2> both{one.request_, other.request_};
+  int done = 0;
+  check(MPI_Testall(2, both.data(), &done, MPI_STATUSES_IGNORE), "going on with a collective");
+  one.request_ = both[0];
+  other.request_ = both[1];
+  return done != 0;
+}
+
 void Request::wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "waiting for a collective"); }
 
 Communicator::Communicator(std::shared_ptr<Session> session, MPI_Comm handle)

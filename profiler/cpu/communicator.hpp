@@ -30,6 +30,8 @@ class Request {
 
   // Whether it is done; asking is also what makes MPI go on with it.
   [[nodiscard]] bool test();
+  // Whether both are: one question to MPI, which is what costs.
+  [[nodiscard]] static bool test(Request& one, Request& other);
   void wait();
 
  private:

@@ -90,7 +90,6 @@ void Ring::post() {
   }
   receiving_ = communicator_.start_receive(incoming_, previous, kTag);
   sending_ = communicator_.start_send(outgoing, next, kTag);
-  sent_ = received_ = false;
   posted_ = true;
 }
 
@@ -112,9 +111,7 @@ void Ring::finish_step() {
 bool Ring::advance() {
   while (step_ < steps_) {
     if (!posted_) post();
-    sent_ = sent_ || sending_.test();
-    received_ = received_ || receiving_.test();
-    if (!sent_ || !received_) return false;
+    if (!Request::test(sending_, receiving_)) return false;
     finish_step();
   }
   return true;

@@ -49,8 +49,6 @@ class Ring {
   bool posted_ = false;
   Request sending_;
   Request receiving_;
-  bool sent_ = false;
-  bool received_ = false;
   std::span<std::byte> incoming_;  // what is being received and then added
   std::span<std::byte> partial_;   // reduce-scatter: the sum so far, sent next
 };
