@@ -2,8 +2,8 @@
 // there.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <random>
 #include <set>
 #include <string>
@@ -140,7 +140,7 @@ TEST(NcclTestsHostile, dropped_text_has_no_control_characters) {
     EXPECT_GE(static_cast<unsigned char>(c), 0x20);
 }
 
-TEST(NcclTestsHostile, ten_megabytes_of_garbage_take_less_than_a_second) {
+TEST(NcclTestsHostile, ten_megabytes_of_garbage_take_no_more_than_linear_time) {
   const std::size_t size = 10U << 20U;
   std::vector<std::string> texts(5);
   while (texts[0].size() < size)
@@ -152,15 +152,12 @@ TEST(NcclTestsHostile, ten_megabytes_of_garbage_take_less_than_a_second) {
   texts[4].assign(size, 'x');
   for (const std::string& text : texts) {
     SCOPED_TRACE(text.substr(0, 40));
-    const auto start = std::chrono::steady_clock::now();
+    // Processor time, and a bound far above the tenth of a second it takes: quadratic work would take
+    // hours.
+    const std::clock_t start = std::clock();
     read_all(text);
     (void)looks_like_nccl_tests(text);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-    EXPECT_LT(spent.count(), 60.0);
-#else
-    EXPECT_LT(spent.count(), 1.0);
-#endif
+    EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 60.0);
   }
 }
 
