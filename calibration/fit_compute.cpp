@@ -55,11 +55,23 @@ struct TimedStep {
   bool device_bound = false;
 };
 
+// network_from() speaks of the command line; here the text stands in a file.
+Network network_of(const StepSample& sample, const Measurements& measurements) {
+  try {
+    return network_from(sample.network);
+  } catch (const InputError& error) {
+    std::string_view what = error.what();
+    constexpr std::string_view kFlag = "--network: ";
+    if (what.starts_with(kFlag)) what.remove_prefix(kFlag.size());
+    throw InputError("measurements " + measurements.name + ", steps, network", what);
+  }
+}
+
 std::vector<TimedStep> timed_steps(const Measurements& measurements, Clocks clocks) {
   std::vector<TimedStep> steps;
   for (const StepSample& sample : measurements.steps) {
     if (sample.clocks != clocks) continue;
-    Network network = network_from(sample.network);
+    Network network = network_of(sample, measurements);
     const double flops =
         network.training_flops_per_sample().value() * sample.batch * sample.micro_batches;
     steps.push_back({&sample, std::move(network), summarise(sample.seconds, kStepFloor), flops});

@@ -10,7 +10,8 @@ namespace ddpx {
 namespace {
 
 constexpr std::size_t kMinSegment = 3;  // points a line needs, one more than it has constants
-constexpr std::size_t kMaxLines = 3;    // NCCL has three protocols: LL, LL128, Simple
+constexpr double kFewSizesError = 0.25;
+constexpr std::size_t kMaxLines = 3;  // NCCL has three protocols: LL, LL128, Simple
 // A message slower than a larger one by more than this was disturbed (a cold start, another
 // tenant); protocols differ by less.
 constexpr double kSlowerThanLarger = 1.5;
@@ -49,8 +50,13 @@ Segment fit_segment(std::span<const CurvePoint> points) {
   Segment segment;
   segment.squares = squares;
   segment.line.latency = {Seconds(x(0)), relative(0), ""};
-  const double slope = std::max(x(1) / scale, std::numeric_limits<double>::min());
-  segment.line.bandwidth = {BytesPerSecond(1.0 / slope), relative(1), ""};
+  if (x(1) > 0) {
+    segment.line.bandwidth = {BytesPerSecond(scale / x(1)), relative(1), ""};
+  } else {
+    // Times that do not grow with the size say nothing about bandwidth but that it is at least
+    // this.
+    segment.line.bandwidth = {points.back().bytes / points.back().time, 1.0, "no size tells"};
+  }
   return segment;
 }
 
@@ -165,6 +171,25 @@ std::vector<ProtocolLine> fit_lines(std::span<const CurvePoint> points) {
 
 }  // namespace
 
+namespace {
+
+// Two sizes make a line where time grows between them, one gives a bandwidth and no latency;
+// neither says how sure it is.
+ProtocolLine few_sizes(std::span<const CurvePoint> points) {
+  const CurvePoint& last = points.back();
+  const CurvePoint& first = points.front();
+  const double slope = (last.time - first.time).value() / (last.bytes - first.bytes).value();
+  const double latency = first.time.value() - slope * first.bytes.value();
+  if (points.size() == 2 && slope > 0 && latency >= 0) {
+    return {{Seconds(latency), kFewSizesError, "two sizes"},
+            {BytesPerSecond(1 / slope), kFewSizesError, "two sizes"}};
+  }
+  return {{Seconds{}, 1.0, "too few sizes"},
+          {last.bytes / last.time, kFewSizesError, "too few sizes"}};
+}
+
+}  // namespace
+
 CurveFit fit_curve(std::span<const CurvePoint> points, const FitOptions& options) {
   CurveFit fit;
   fit.points.assign(points.begin(), points.end());
@@ -180,9 +205,7 @@ CurveFit fit_curve(std::span<const CurvePoint> points, const FitOptions& options
     fit.lines = fit_lines(kept);
   }
   if (fit.lines.empty()) {
-    // One or two sizes: bandwidth from the largest alone, latency unknown.
-    const CurvePoint& last = kept.back();
-    fit.lines = {{{Seconds{}, 1.0, "too few sizes"}, {last.bytes / last.time, 0.1, "one size"}}};
+    fit.lines = {few_sizes(kept)};
   }
   fit.residual = std::sqrt(squares_of_minimum(kept, fit.lines) / static_cast<double>(kept.size()));
   return fit;

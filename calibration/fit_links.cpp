@@ -21,6 +21,7 @@ std::string describe(const CollectiveCall& call, const std::string& link) {
 
 // A collective called through a framework shows the host's time per call as long as that is the
 // longer of the two.
+constexpr double kUntrustedError = 0.25;
 constexpr std::string_view kFrameworkTool = "torch";
 constexpr double kHostTime =
     1.3;  // below this multiple of the fastest call a size is bound by the host
@@ -60,6 +61,26 @@ std::map<double, TimedSize> times_by_size(std::span<const CollectiveSample* cons
 
 }  // namespace
 
+namespace {
+
+// Whether the points speak for themselves: enough of them, none much slower than the next larger
+// one.
+bool trustworthy(std::span<const CurvePoint> points) {
+  constexpr std::size_t kEnough = 4;
+  constexpr double kFalls = 1.2;
+  std::size_t kept = 0;
+  const CurvePoint* before = nullptr;
+  for (const CurvePoint& p : points) {
+    if (p.misfit) continue;
+    if (before != nullptr && before->time > kFalls * p.time) return false;
+    before = &p;
+    ++kept;
+  }
+  return kept >= kEnough;
+}
+
+}  // namespace
+
 Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOptions& options,
                FitReport& report) {
   std::vector<CurvePoint> points;
@@ -86,6 +107,9 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   // sizes.
   const double spread = spreads.empty() ? 0.0 : summarise(spreads, 0.0).median;
   curve.relative_error = std::max(kCurveFloor, spread);
+  // Too few sizes to interpolate, or times that fall as the size grows: as unsure as the lines are.
+  if (!trustworthy(fit.points))
+    curve.relative_error = std::max({curve.relative_error, fit.residual, kUntrustedError});
   for (const CurvePoint& p : fit.points) {
     char what[160];
     std::snprintf(what, sizeof what, "%s %.0f B", describe(call, samples.front()->link).c_str(),

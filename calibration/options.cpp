@@ -1,6 +1,8 @@
 #include "calibration/options.hpp"
 
 #include "cli/command_line.hpp"
+#include "io/file.hpp"
+#include "io/one_line.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -48,9 +50,18 @@ void check(const CalibrateOptions& options) {
     throw InputError("--dry-run",
                      "writes nothing, so --measurements has no effect; drop one of them");
   }
-  if (options.output && options.output == options.measurements) {
+  if (options.output && options.measurements &&
+      io::same_file(*options.output, *options.measurements)) {
     throw InputError("--measurements",
-                     "names the same file as --output: '" + *options.output + "'");
+                     "names the same file as --output: " + io::quoted(*options.output));
+  }
+  for (const auto& [flag, path] :
+       {std::pair{"--output", options.output}, {"--measurements", options.measurements}}) {
+    for (const std::string& read : options.from) {
+      if (!path || !io::same_file(read, *path)) continue;
+      throw InputError(flag, "would write over " + io::quoted(*path) +
+                                 ", which --from reads; name another file");
+    }
   }
 }
 

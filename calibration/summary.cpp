@@ -94,15 +94,23 @@ std::string host_text(const Machine& machine) {
   return text;
 }
 
+std::string time_text(Seconds time) {
+  char text[32];
+  const bool micro = time < kMillisecond;
+  std::snprintf(text, sizeof text, "%.3g %s", time / (micro ? kMicrosecond : kMillisecond),
+                micro ? "us" : "ms");
+  return text;
+}
+
 std::string curve_text(const Curve& curve) {
   std::string text =
-      line("  %-14s %s x%d: bus bandwidth %.4g GB/s, smallest %.3g us, +- %.1f %%",
+      line("  %s %s on %d ranks: %.4g GB/s bus bandwidth, %s smallest, +- %.1f %%",
            std::string(name(curve.kind)).c_str(), std::string(name(curve.dtype)).c_str(),
            curve.ranks, curve.peak_bus_bandwidth() / kGBPerSecond,
-           curve.smallest_time() / kMicrosecond, 100 * curve.relative_error);
+           time_text(curve.smallest_time()).c_str(), 100 * curve.relative_error);
   for (const ProtocolLine& l : curve.lines()) {
-    text += line("    %8.3g us (+- %.0f %%) + bytes / %.4g GB/s (+- %.1f %%)",
-                 l.latency.value / kMicrosecond, 100 * l.latency.relative_error,
+    text += line("    %9s (+- %.0f %%) + bytes / %.4g GB/s (+- %.1f %%)",
+                 time_text(l.latency.value).c_str(), 100 * l.latency.relative_error,
                  l.bandwidth.value / kGBPerSecond, 100 * l.bandwidth.relative_error);
   }
   return text;

@@ -152,6 +152,11 @@ Measurements opened(const Hardware& hardware, const std::string& name) {
   measurements.device = hardware.device;
   measurements.context = hardware.context;
   if (hardware.link) measurements.links.push_back(*hardware.link);
+  // A CPU rank computes on the core that issues the work: nothing runs ahead, and nothing is added.
+  if (hardware.device.multiprocessors == 0) {
+    measurements.priors.push_back(
+        {"host.native.step_per_tensor_s", 0.0, 0.0, "CPU ranks: host and device are one core"});
+  }
   // One process cannot show how much the next one differs.
   measurements.priors.push_back(
       {"residual", 0.03, 0.0, "fresh processes on one host move a step by 1-3 %"});

@@ -45,7 +45,8 @@ struct CommandLine::Implementation {
 
   // CLI11's message is "--flag: what is wrong" or a sentence.
   [[noreturn]] static void fail(const std::string& message) {
-    const std::string flag = message.substr(0, message.find_first_of(": "));
+    std::string flag = message.substr(0, message.find_first_of(": "));
+    if (!flag.starts_with("-")) flag.insert(0, "--");
     const auto has = [&](const char* words) { return message.find(words) != std::string::npos; };
     if (has("received")) throw InputError(flag, "takes one value and is given more than once");
     if (has("missing")) throw InputError(flag, "needs a value (--help lists them)");

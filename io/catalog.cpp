@@ -153,6 +153,9 @@ Machine find_machine(const std::string& name_or_path, std::string_view place) {
     if (file.name == name_or_path) return machine_from_json(read_text(file.path), file.path);
   }
   if (auto machine = shipped_machine(name_or_path)) return *std::move(machine);
+  if (std::filesystem::is_regular_file(name_or_path)) {  // a file without an ending that says so
+    return machine_from_json(read_text(name_or_path), name_or_path);
+  }
   const std::vector<std::string> names = machine_names();
   throw InputError(place, "knows no machine " + io::quoted(name_or_path) + "; " +
                               did_you_mean(name_or_path, names) +

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "io/one_line.hpp"
 #include "model/error.hpp"
@@ -97,21 +99,61 @@ std::string end_of_links(const std::string& path) {
   return end ? std::string(end.get()) : path;
 }
 
-void replace(const std::string& path, std::string_view text, std::optional<mode_t> permissions) {
-  const std::string target = end_of_links(path);
-  const std::string temporary = target + ".new-" + std::to_string(::getpid());
-  // O_EXCL: never through something that already has this name.
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail(path, "cannot be written", errno);
-  int error = 0;
-  if (permissions && ::fchmod(file.get(), *permissions) != 0) error = errno;
-  if (error == 0) error = write_all(file.get(), text);
-  const int closing = file.close();
-  if (error == 0) error = closing;
-  if (error == 0 && std::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  ::unlink(temporary.c_str());
-  fail(path, "cannot be written", error);
+// A text written in full beside its target, not yet in its place.
+class Staged {
+ public:
+  Staged(const std::string& path, std::string_view text, std::optional<mode_t> permissions)
+      : path_(path),
+        target_(end_of_links(path)),
+        temporary_(target_ + ".new-" + std::to_string(::getpid())) {
+    // O_EXCL: never through something that already has this name.
+    Descriptor file(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.get() < 0) fail(path, "cannot be written", errno);
+    int error = 0;
+    if (permissions && ::fchmod(file.get(), *permissions) != 0) error = errno;
+    if (error == 0) error = write_all(file.get(), text);
+    const int closing = file.close();
+    if (error == 0) error = closing;
+    if (error == 0) return;
+    ::unlink(temporary_.c_str());
+    fail(path, "cannot be written", error);
+  }
+  Staged(Staged&& other) noexcept
+      : path_(std::move(other.path_)),
+        target_(std::move(other.target_)),
+        temporary_(std::exchange(other.temporary_, {})) {}
+  Staged& operator=(Staged&&) = delete;
+  ~Staged() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  void put_in_place() {
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
+      fail(path_, "cannot be written", errno);
+    temporary_.clear();
+  }
+
+ private:
+  std::string path_;
+  std::string target_;
+  std::string temporary_;
+};
+
+// Ready to be put in place; nullopt for a device or a pipe, which has no place beside it.
+std::optional<Staged> stage(const std::string& path, std::string_view text) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail(path, "cannot be written", errno);
+    if (::lstat(path.c_str(), &status) == 0) {
+      fail(path,
+           "is a symbolic link to a file that does not exist; remove it or name another file");
+    }
+    return Staged(path, text, std::nullopt);
+  }
+  if (S_ISDIR(status.st_mode)) fail(path, "is a directory; name a file");
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  if (::access(path.c_str(), W_OK) != 0) fail(path, "cannot be written", errno);
+  return Staged(path, text, status.st_mode & 07777);
 }
 
 }  // namespace
@@ -129,23 +171,34 @@ void write_text(const std::string& path, std::string_view text) {
     if (!written || std::fflush(stdout) != 0) fail("standard output", "cannot be written", errno);
     return;
   }
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) fail(path, "cannot be written", errno);
-    if (::lstat(path.c_str(), &status) == 0) {
-      fail(path,
-           "is a symbolic link to a file that does not exist; remove it or name another file");
-    }
-    replace(path, text, std::nullopt);
-  } else if (S_ISDIR(status.st_mode)) {
-    fail(path, "is a directory; name a file");
-  } else if (!S_ISREG(status.st_mode)) {
-    write_in_place(path, text);
-  } else if (::access(path.c_str(), W_OK) != 0) {
-    fail(path, "cannot be written", errno);
+  if (std::optional<Staged> staged = stage(path, text)) {
+    staged->put_in_place();
   } else {
-    replace(path, text, status.st_mode & 07777);
+    write_in_place(path, text);
   }
+}
+
+void write_texts(std::span<const NamedText> files) {
+  std::vector<Staged> staged;
+  std::vector<const NamedText*> rest;  // streams, devices, pipes
+  for (const NamedText& file : files) {
+    std::optional<Staged> one = file.path == "-" ? std::nullopt : stage(file.path, file.text);
+    if (one) {
+      staged.push_back(std::move(*one));
+    } else {
+      rest.push_back(&file);
+    }
+  }
+  for (const NamedText* file : rest) write_text(file->path, file->text);
+  for (Staged& one : staged) one.put_in_place();
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a == "-" || b == "-") return false;
+  struct stat first {};
+  struct stat second {};
+  if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return a == b;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 }  // namespace ddpx::io

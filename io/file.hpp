@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,15 @@ inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 // step (written beside itself, then renamed) and keeps its permissions; devices and pipes are
 // written to.
 void write_text(const std::string& path, std::string_view text);
+
+struct NamedText {
+  std::string path;
+  std::string text;
+};
+// All of them or none: every file is written beside itself before the first is replaced.
+void write_texts(std::span<const NamedText> files);
+
+// Whether two names mean one file, whatever way they name it. Standard streams are no files.
+[[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace ddpx::io

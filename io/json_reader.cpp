@@ -136,7 +136,10 @@ std::string Reader::text() const {
 
 std::string Reader::label() const {
   const auto* value = value_->as<std::string>();
-  if (value == nullptr || value->empty()) refuse_value("a text that is not empty");
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (value == nullptr || value->empty() || std::any_of(value->begin(), value->end(), control)) {
+    refuse_value("a text that is not empty and has no control characters");
+  }
   return *value;
 }
 

@@ -26,6 +26,12 @@ Interval around(double value, double relative) {
   return {value, value * std::max(0.0, 1.0 - relative), value * (1.0 + relative)};
 }
 
+// N GPUs give at most N times, but for a one-GPU step that was measured slower than its parts.
+Interval within_linear(Interval speedup, const Job& job) {
+  speedup.high = std::min(speedup.high, std::max(speedup.value, static_cast<double>(job.gpus)));
+  return speedup;
+}
+
 Interval reciprocal_scaled(const Interval& seconds, double samples) {
   return {samples / seconds.value, samples / seconds.high,
           seconds.low > 0 ? samples / seconds.low : samples / seconds.value};
@@ -91,6 +97,7 @@ struct Spread {
   double up = 0;
   double down = 0;
 
+  // `change` is the logarithm of a ratio, so that no side can pass zero.
   void add(double change) { (change > 0 ? up : down) += change * change; }
   // Of two changes by one source only the larger counts on each side.
   void add_larger(double one, double other) {
@@ -98,8 +105,8 @@ struct Spread {
     add(std::min({one, other, 0.0}));
   }
   [[nodiscard]] Interval around(double value) const {
-    return {value, value * std::max(0.0, 1.0 - kNormalQuantile90 * std::sqrt(down)),
-            value * (1.0 + kNormalQuantile90 * std::sqrt(up))};
+    return {value, value * std::exp(-kNormalQuantile90 * std::sqrt(down)),
+            value * std::exp(kNormalQuantile90 * std::sqrt(up))};
   }
 };
 
@@ -122,8 +129,8 @@ void propagate(Forecast& f, const Models& models, const Job& job, double residua
       Shift shift;
       shift.z[s] = side == 0 ? 1.0 : -1.0;
       const Rates moved{models.many.run(shift).total().value(), models.one_seconds(shift)};
-      step_change[side] = moved.step / f.step_time_s.value - 1.0;
-      speedup_change[side] = moved.speedup(job) / f.speedup.value - 1.0;
+      step_change[side] = std::log(moved.step / f.step_time_s.value);
+      speedup_change[side] = std::log(moved.speedup(job) / f.speedup.value);
     }
     step.add_larger(step_change[0], step_change[1]);
     if (job.gpus > 1) speedup.add_larger(speedup_change[0], speedup_change[1]);
@@ -131,7 +138,7 @@ void propagate(Forecast& f, const Models& models, const Job& job, double residua
     f.sensitivity[s] = largest < kNegligible ? 0.0 : kNormalQuantile90 * largest;
   }
   f.step_time_s = step.around(f.step_time_s.value);
-  f.speedup = speedup.around(f.speedup.value);
+  f.speedup = within_linear(speedup.around(f.speedup.value), job);
 }
 
 Interval quantiles(std::vector<double>& draws, double value) {
@@ -166,7 +173,7 @@ void draw(Forecast& f, const Models& models, const Job& job, double residual,
     speedups.push_back(rates.speedup(job));
   }
   f.step_time_s = quantiles(steps, f.step_time_s.value);
-  f.speedup = quantiles(speedups, f.speedup.value);
+  f.speedup = within_linear(quantiles(speedups, f.speedup.value), job);
 }
 
 }  // namespace

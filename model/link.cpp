@@ -100,7 +100,7 @@ CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
   const double error =
       std::hypot(share * link.latency.relative_error, (1 - share) * link.bandwidth.relative_error);
   const double doublings = std::log2(std::max(2, call.ranks) / 2.0);
-  return {time, std::hypot(error, 0.5 * carry_error(link.topology) * doublings), false};
+  return {time, std::hypot(error, carry_error(link.topology) * doublings), call.ranks > 2};
 }
 
 }  // namespace

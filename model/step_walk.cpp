@@ -106,7 +106,9 @@ struct StepModel::Context {
   }
   [[nodiscard]] double collective(std::size_t i) const {
     const Collected& c = model.collectives_[i];
-    return c.time * std::max(0.05, 1.0 + link_z * c.relative_error);
+    // The same factor either way: a curve that is unsure by more than itself never gets free.
+    const double moved = 1.0 + std::abs(link_z) * c.relative_error;
+    return link_z >= 0 ? c.time * moved : c.time / moved;
   }
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const {

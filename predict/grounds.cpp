@@ -83,6 +83,9 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
     for (int n : ranks) measured += (measured.empty() ? "" : ", ") + std::to_string(n);
     list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name +
                    " was measured on " + measured + " ranks, not " + std::to_string(gpus));
+  } else if (link.curves.empty()) {
+    list.push_back("rank count: the figures of " + link.name + " are of 2 ranks, not " +
+                   std::to_string(gpus));
   } else if (other_kind) {
     list.push_back("collective: " + std::string(name(kind)) + " on " + link.name +
                    " was not measured; carried over from another");

@@ -50,7 +50,7 @@ Link link_of(BytesPerSecond bandwidth) {
   link.latency.value = kLatency;
   link.large_latency.value = kLatency;
   link.bandwidth.value = bandwidth;
-  link.channels = assumed_channels(bandwidth);
+  link.channels = kAssumedChannels;
   return link;
 }
 

@@ -12,16 +12,12 @@ constexpr double kBandwidthError = 0.05;
 constexpr double kLatencyError = 0.20;
 constexpr const char* kOrigin = "given on the command line";
 
-constexpr BytesPerSecond kFewChannels{50e9};
-
 }  // namespace
 
 bool looks_like_figures(std::string_view text) {
   return !text.empty() &&
          (text[0] == '.' || text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
 }
-
-int assumed_channels(BytesPerSecond bus_bandwidth) { return bus_bandwidth < kFewChannels ? 4 : 24; }
 
 Link link_from_figures(std::string_view place, std::string_view text) {
   const std::size_t comma = text.find(',');
@@ -41,7 +37,7 @@ Link link_from_figures(std::string_view place, std::string_view text) {
   link.bandwidth = {bandwidth, kBandwidthError, kOrigin};
   link.bandwidth_low = bandwidth;
   link.bandwidth_high = bandwidth;
-  link.channels = assumed_channels(bandwidth);
+  link.channels = kAssumedChannels;
   link.source = kOrigin;
   return link;
 }

@@ -15,8 +15,8 @@ namespace ddpx {
 // one on two ranks. Throws InputError at `place`.
 [[nodiscard]] Link link_from_figures(std::string_view place, std::string_view text);
 
-// NCCL's usual channel count where only a bandwidth is known: its all-reduce on two H200 ran 4
-// channels through host memory (27 GB/s) and 24 on NVLink (297 GB/s).
-[[nodiscard]] int assumed_channels(BytesPerSecond bus_bandwidth);
+// Channels of a link of which only a bandwidth is known. NCCL ran 2 to 24 on links that were looked
+// at; a count that grew with the bandwidth would let more bandwidth slow a step.
+inline constexpr int kAssumedChannels = 4;
 
 }  // namespace ddpx

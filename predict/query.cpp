@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/error.hpp"
+#include "model/memory.hpp"
 #include "predict/grounds.hpp"
 #include "predict/text.hpp"
 
@@ -91,6 +92,7 @@ class Runner {
 
   ForecastDocument take() {
     warn_of_more_than_linear();
+    warn_of_memory();
     return std::move(document_);
   }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
@@ -121,7 +123,22 @@ class Runner {
     }
   }
 
+  // The row that needs the most, where that is more than the GPU has.
+  void note_memory(const Network& network, const Job& job) {
+    const Bytes needed = memory_needed(network, job);
+    if (needed <= most_memory_) return;
+    most_memory_ = needed;
+    hungriest_ = network.name + " at batch " + count_text(job.batch_per_rank);
+  }
+  void warn_of_memory() {
+    const Bytes has = query_.machine.device.memory;
+    if (has.value() <= 0 || most_memory_ <= has) return;
+    warn(hungriest_ + " needs at least " + size_text(most_memory_) + " on each GPU and a " +
+         query_.machine.device.name + " has " + size_text(has) + ": it does not fit");
+  }
+
   void add_row(const Setting& setting, const Network& network) {
+    note_memory(network, setting.job);
     document_.rows.push_back(row_of(setting, network, setting.job));
     if (query_.crossover && crosses(setting))
       document_.rows.back().break_even_batch_per_rank = break_even(setting, network);
@@ -143,6 +160,7 @@ class Runner {
     Setting setting = base;
     for (double batch : query_.batches) {
       setting.job.batch_per_rank = batch;
+      note_memory(network, setting.job);
       document_.rows.push_back(row_of(setting, network, setting.job));
     }
     if (crosses(setting)) add_crossover(setting, series, first, SweepAxis::batch_per_rank);
@@ -164,6 +182,8 @@ class Runner {
 
   const Query& query_;
   ForecastDocument document_;
+  Bytes most_memory_{};
+  std::string hungriest_;
 };
 
 void check(const Query& query) {

@@ -1,5 +1,7 @@
 #include "predict/resolve.hpp"
 
+#include <filesystem>
+
 #include "calibration/fit_links.hpp"
 #include "io/catalog.hpp"
 #include "io/file.hpp"
@@ -54,7 +56,7 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   FitReport report;
   fit_links(measurements, {}, holder, report);
   Link link = std::move(holder.links.front());
-  link.channels = assumed_channels(link.bus_bandwidth());
+  link.channels = kAssumedChannels;
   talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
        << " rows dropped, " << link.channels << " channels assumed\n";
   return link;
@@ -66,7 +68,14 @@ Link resolve_link(const std::string& text, const Machine& machine, std::ostream&
     if (is_path(text)) return link_from_file(text, talk);
     if (looks_like_figures(text)) return link_from_figures("--link", text);
   }
-  io::FoundLink found = io::find_link(text, machine);
+  io::FoundLink found;
+  try {
+    found = io::find_link(text, machine);
+  } catch (const InputError&) {
+    // A file without an ending that says so.
+    if (!std::filesystem::is_regular_file(text)) throw;
+    return link_from_file(text, talk);
+  }
   if (!found.note.empty()) talk << kProgram << found.note << "\n";
   return std::move(found.link);
 }

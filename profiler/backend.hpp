@@ -1,8 +1,9 @@
 // The hardware seam: everything that needs a device, and nothing else. Above it all is arithmetic.
 //
-// A backend runs on every rank at once. What it returns is already the slowest rank's and the same on all ranks, so that whatever is
-// decided from it (stop, go on, leave out) is decided alike everywhere and the ranks cannot come apart. For the same reason no rank's
-// own clock decides anything: a bound on time is a bound on the sum of samples.
+// A backend runs on every rank at once. What it returns is already the slowest rank's and the same
+// on all ranks, so that whatever is decided from it (stop, go on, leave out) is decided alike
+// everywhere and the ranks cannot come apart. For the same reason no rank's own clock decides
+// anything: a bound on time is a bound on the sum of samples.
 #pragma once
 
 #include <string>
@@ -21,8 +22,8 @@ struct Hardware {
   std::vector<std::pair<std::string, std::string>> context;  // libraries, switches
 };
 
-// One visit to a product and a collective that run at the same time: seconds of one product and of one collective, each alone and
-// beside the other.
+// One visit to a product and a collective that run at the same time: seconds of one product and of
+// one collective, each alone and beside the other.
 struct BesideTimes {
   double product_alone = 0;
   double product_beside = 0;
@@ -40,7 +41,8 @@ class Backend {
   [[nodiscard]] virtual Hardware hardware() const = 0;
   [[nodiscard]] virtual bool supports(const Operation& operation) const = 0;
 
-  // `n` samples (n >= 1) in seconds, warmed up. Throws DeviceError for an operation that is not supported.
+  // `n` samples (n >= 1) in seconds, warmed up. Throws DeviceError for an operation that is not
+  // supported.
   [[nodiscard]] virtual std::vector<double> sample(const Operation& operation, int n) = 0;
   [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Product& product,
                                                                const CollectiveCall& call,

@@ -23,8 +23,10 @@ std::vector<std::string> backend_names() {
 std::string backend_named(const std::string& word, std::string_view place) {
   const std::vector<std::string> names = backend_names();
   if (names.empty()) {
-    throw InputError(place, "this build can measure nothing: Open MPI and OpenBLAS were not there when it was built; run "
-                            "./setup.sh and build again, or fit from files with --from");
+    throw InputError(place,
+                     "this build can measure nothing: Open MPI and OpenBLAS were not there when it "
+                     "was built; run "
+                     "./setup.sh and build again, or fit from files with --from");
   }
   if (word == "auto") return names.front();
   if (std::find(names.begin(), names.end(), word) != names.end()) return word;
@@ -48,7 +50,8 @@ std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] 
   throw DeviceError("backend " + name + ": is not in this build");
 }
 
-std::unique_ptr<engine::Device> make_device(const std::string& name, [[maybe_unused]] Pulse& pulse) {
+std::unique_ptr<engine::Device> make_device(const std::string& name,
+                                            [[maybe_unused]] Pulse& pulse) {
 #ifdef DDPX_HAS_MPI
   if (name == "cpu") return std::make_unique<cpu::CpuDevice>(pulse);
 #endif

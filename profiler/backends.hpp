@@ -18,7 +18,8 @@ class Device;
 // "cpu"; empty in a build without Open MPI.
 [[nodiscard]] std::vector<std::string> backend_names();
 
-// The backend that `word` means: a name, or "auto" for the best there is. Throws InputError at `place` naming what this build has.
+// The backend that `word` means: a name, or "auto" for the best there is. Throws InputError at
+// `place` naming what this build has.
 [[nodiscard]] std::string backend_named(const std::string& word, std::string_view place);
 
 // As Backend::supports(), without a rank.

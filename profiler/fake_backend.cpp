@@ -24,8 +24,11 @@ Hardware FakeBackend::hardware() const {
   hardware.device = machine_.device;
   hardware.ranks = ranks_;
   if (ranks_ > 1) {
-    hardware.link = {.name = link.name, .title = link.title, .topology = link.topology,
-                     .channels = link.channels, .peak_bytes_per_s = link.peak.value(),
+    hardware.link = {.name = link.name,
+                     .title = link.title,
+                     .topology = link.topology,
+                     .channels = link.channels,
+                     .peak_bytes_per_s = link.peak.value(),
                      .source = "fake backend"};
   }
   hardware.context = {{"backend", "fake"}};

@@ -12,7 +12,8 @@ inline constexpr const char* kBoardName = "board";
 inline constexpr const char* kResultsName = "results.json";
 inline constexpr const char* kJobPrefix = "ddpx-";
 
-// Where job directories lie: shared memory where there is such a file system, else $TMPDIR, else /tmp.
+// Where job directories lie: shared memory where there is such a file system, else $TMPDIR, else
+// /tmp.
 [[nodiscard]] std::string job_root();
 
 }  // namespace ddpx

@@ -28,7 +28,8 @@ constexpr int kLook = 50;  // milliseconds between two looks at the ranks
 
 volatile std::sig_atomic_t interrupted_by = 0;
 
-// While a job runs, signals are noted instead of ending the program; afterwards they do again what they did.
+// While a job runs, signals are noted instead of ending the program; afterwards they do again what
+// they did.
 class NoteSignals {
  public:
   NoteSignals() {
@@ -49,8 +50,8 @@ class NoteSignals {
   std::array<struct sigaction, 3> before_{};
 };
 
-// The environment of mpirun and the ranks: Open MPI's switches go by environment, so that the user's own win and none has to be an
-// argument. https://docs.open-mpi.org, "MCA parameters".
+// The environment of mpirun and the ranks: Open MPI's switches go by environment, so that the
+// user's own win and none has to be an argument. https://docs.open-mpi.org, "MCA parameters".
 class Environment {
  public:
   Environment() {
@@ -76,11 +77,11 @@ Environment environment_of(const JobOptions& options, const std::string& directo
   environment.set("OPENBLAS_NUM_THREADS", "1");
   environment.prefer("OMPI_ALLOW_RUN_AS_ROOT", "1");  // containers often have no other user
   environment.prefer("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  environment.prefer("OMPI_MCA_rmaps_base_oversubscribe", "1");    // more ranks than cores
-  environment.prefer("OMPI_MCA_hwloc_base_binding_policy", "none");  // ranks take their core themselves
-  environment.prefer("OMPI_MCA_plm", "isolated");                  // one host: no ssh
+  environment.prefer("OMPI_MCA_rmaps_base_oversubscribe", "1");  // more ranks than cores
+  environment.prefer("OMPI_MCA_hwloc_base_binding_policy",
+                     "none");                      // ranks take their core themselves
+  environment.prefer("OMPI_MCA_plm", "isolated");  // one host: no ssh
   environment.prefer("OMPI_MCA_pml", "ob1");
-  environment.prefer("OMPI_MCA_mpi_yield_when_idle", "1");
   // Single copies need ptrace rights, which containers withhold.
   environment.prefer("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
   if (options.transport == Transport::socket) {
@@ -118,7 +119,8 @@ std::string signal_words(const std::string& output) {
 
 namespace {
 
-// Directories of jobs whose program was killed: nobody holds their lock. One that was made just now may not be locked yet.
+// Directories of jobs whose program was killed: nobody holds their lock. One that was made just now
+// may not be locked yet.
 void remove_abandoned_jobs() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -150,7 +152,8 @@ std::vector<std::string> own_command() {
   for (std::string word; std::getline(file, word, '\0');) command.push_back(word);
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (command.empty() || error) throw DeviceError("reading /proc/self: cannot find out what program this is");
+  if (command.empty() || error)
+    throw DeviceError("reading /proc/self: cannot find out what program this is");
   command.front() = self.string();
   return command;
 }
@@ -159,8 +162,9 @@ RankJob::RankJob(JobOptions options) : options_(std::move(options)) {
   if (options_.command.empty()) options_.command = own_command();
   const auto mpirun = in_path("mpirun");
   if (!mpirun) {
-    throw DeviceError("mpirun is not in PATH; CPU ranks need Open MPI: install openmpi-bin (Debian, "
-                      "Ubuntu), or run ./setup.sh");
+    throw DeviceError(
+        "mpirun is not in PATH; CPU ranks need Open MPI: install openmpi-bin (Debian, "
+        "Ubuntu), or run ./setup.sh");
   }
   mpirun_ = *mpirun;
   remove_abandoned_jobs();

@@ -1,5 +1,6 @@
-// Ranks started by the program itself on this host: it runs itself again under mpirun, once per rank, and watches. A rank that dies,
-// stops or hangs ends the job; whatever happens, no process and no file of the job is left when the RankJob is gone.
+// Ranks started by the program itself on this host: it runs itself again under mpirun, once per
+// rank, and watches. A rank that dies, stops or hangs ends the job; whatever happens, no process
+// and no file of the job is left when the RankJob is gone.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ enum class Transport { shared_memory, socket };
 struct JobOptions {
   int ranks = 2;
   Transport transport = Transport::shared_memory;
-  // The program and its arguments, as every rank is to run it. By default this program as it was started.
+  // The program and its arguments, as every rank is to run it. By default this program as it was
+  // started.
   std::vector<std::string> command;
   WatchLimits limits;
 };
@@ -38,8 +40,9 @@ class RankJob {
   RankJob& operator=(const RankJob&) = delete;
   ~RankJob();
 
-  // Starts the ranks and waits for them; `every` is called several times a second. Throws DeviceError naming the rank and the
-  // operation, the InputError of a rank that refused what was asked, or Interrupted. The ranks are gone when it returns, either way.
+  // Starts the ranks and waits for them; `every` is called several times a second. Throws
+  // DeviceError naming the rank and the operation, the InputError of a rank that refused what was
+  // asked, or Interrupted. The ranks are gone when it returns, either way.
   void run(const std::function<void(const JobProgress&)>& every);
 
   // What the first rank published last; also after a failure.

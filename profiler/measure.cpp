@@ -24,8 +24,9 @@ void require(bool good, const char* field, double value, const char* accepted) {
 
 std::string noisy(double error, std::size_t samples, double wanted) {
   char text[128];
-  std::snprintf(text, sizeof text, "noisy: median known to %.1f %% after %zu samples, %.1f %% wanted",
-                100 * error, samples, 100 * wanted);
+  std::snprintf(text, sizeof text,
+                "noisy: median known to %.1f %% after %zu samples, %.1f %% wanted", 100 * error,
+                samples, 100 * wanted);
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Sampling one operation until it is known well enough. The rule is an object that sees samples and nothing else, so that every rank
-// decides alike and tests need no device.
+// Sampling one operation until it is known well enough. The rule is an object that sees samples and
+// nothing else, so that every rank decides alike and tests need no device.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class StoppingRule {
   void add(std::span<const double> seconds);
   // nullopt: go on.
   [[nodiscard]] std::optional<Stopped> stopped() const;
-  // How many samples to take next, before asking again: at most as many as the time left allows, at least one.
+  // How many samples to take next, before asking again: at most as many as the time left allows, at
+  // least one.
   [[nodiscard]] int next() const;
   [[nodiscard]] std::span<const double> samples() const { return samples_; }
 
@@ -49,7 +50,8 @@ struct Measured {
   Seconds spent{};
 };
 
-// Takes samples from `sample`, which is asked for a number of them, until the rule stops it, then screens them.
+// Takes samples from `sample`, which is asked for a number of them, until the rule stops it, then
+// screens them.
 [[nodiscard]] Measured measure(const std::function<std::vector<double>(int)>& sample,
                                const StoppingOptions& options);
 

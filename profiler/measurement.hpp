@@ -1,5 +1,6 @@
-// Raw measurements: what was timed, never what follows from it. A measurements file is written once and not edited; every machine can
-// be fitted again from it with no device. Published measurements of others enter the same way, with their source.
+// Raw measurements: what was timed, never what follows from it. A measurements file is written once
+// and not edited; every machine can be fitted again from it with no device. Published measurements
+// of others enter the same way, with their source.
 #pragma once
 
 #include <optional>
@@ -60,8 +61,9 @@ struct LaunchSample {
   std::vector<DroppedSample> dropped{};
 };
 
-// A product and a collective at the same time, each alone and beside the other, all four measured within one visit so that they share
-// its conditions. The measured table of contention of devices that have no wave structure.
+// A product and a collective at the same time, each alone and beside the other, all four measured
+// within one visit so that they share its conditions. The measured table of contention of devices
+// that have no wave structure.
 struct BesideSample {
   std::string link;
   Product product;
@@ -73,7 +75,9 @@ struct BesideSample {
 };
 
 enum class Clocks { burst, sustained };
-[[nodiscard]] inline std::string_view name(Clocks clocks) { return clocks == Clocks::burst ? "burst" : "sustained"; }
+[[nodiscard]] inline std::string_view name(Clocks clocks) {
+  return clocks == Clocks::burst ? "burst" : "sustained";
+}
 
 // A whole optimizer step on one GPU.
 struct StepSample {
@@ -88,7 +92,8 @@ struct StepSample {
   std::string note;
 };
 
-// A constant taken from elsewhere, because these measurements cannot give it. `constant` is a field name of the machine file.
+// A constant taken from elsewhere, because these measurements cannot give it. `constant` is a field
+// name of the machine file.
 struct Prior {
   std::string constant;
   double value = 0;
@@ -110,7 +115,8 @@ struct Measurements {
   std::string name;
   std::string source;
   Device device;
-  std::vector<std::pair<std::string, std::string>> context;  // host, driver, library versions, environment switches
+  std::vector<std::pair<std::string, std::string>>
+      context;  // host, driver, library versions, environment switches
   std::vector<LinkDescription> links;
   std::vector<ProductSample> products;
   std::vector<CollectiveSample> collectives;

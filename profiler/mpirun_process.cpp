@@ -25,7 +25,8 @@ constexpr int kCannotStart = 127;
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> all;
   for (const std::string& word : words)
-    all.push_back(const_cast<char*>(word.c_str()));  // NOLINT(*-const-cast): execve's signature is C
+    all.push_back(
+        const_cast<char*>(word.c_str()));  // NOLINT(*-const-cast): execve's signature is C
   all.push_back(nullptr);
   return all;
 }
@@ -121,7 +122,8 @@ void MpirunProcess::end_mpirun(const std::vector<int>& ranks) {
 void MpirunProcess::reap(const std::vector<int>& ranks) {
   constexpr int kTries = 50;
   for (int rank : ranks) {
-    // Once mpirun is gone its ranks are this process's children (or nobody's, if it took note of their end itself).
+    // Once mpirun is gone its ranks are this process's children (or nobody's, if it took note of
+    // their end itself).
     for (int i = 0; i < kTries && ::waitpid(rank, nullptr, WNOHANG) == 0; ++i) {
       ::kill(rank, SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

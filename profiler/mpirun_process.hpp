@@ -1,4 +1,5 @@
-// mpirun as a child process: started in a process group of its own, its output collected, and gone afterwards.
+// mpirun as a child process: started in a process group of its own, its output collected, and gone
+// afterwards.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@ namespace ddpx {
 class MpirunProcess {
  public:
   // `command[0]` is the path of mpirun; `environment` holds NAME=value. Throws DeviceError.
-  MpirunProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+  MpirunProcess(const std::vector<std::string>& command,
+                const std::vector<std::string>& environment);
   MpirunProcess(const MpirunProcess&) = delete;
   MpirunProcess& operator=(const MpirunProcess&) = delete;
   ~MpirunProcess();
@@ -19,7 +21,8 @@ class MpirunProcess {
   void collect(int milliseconds);
   // Exit status once it has ended (128 + signal when killed).
   [[nodiscard]] std::optional<int> ended();
-  // Kills what is left: first `ranks`, whom mpirun itself cannot end while they are stopped, then mpirun. A second or two at most.
+  // Kills what is left: first `ranks`, whom mpirun itself cannot end while they are stopped, then
+  // mpirun. A second or two at most.
   void end(const std::vector<int>& ranks);
 
   [[nodiscard]] const std::string& output() const { return output_; }

@@ -9,11 +9,12 @@
 namespace ddpx {
 namespace {
 
-// Beside its samples an operation costs preparing: fresh operands, a warm-up, waiting for the other ranks.
+// Beside its samples an operation costs preparing: fresh operands, a warm-up, waiting for the other
+// ranks.
 constexpr double kOverhead = 1.2;
 constexpr Seconds kPreparing{0.01};
-// A sample that takes longer than this is left out: its fewest repeats alone would eat a quick budget, and whoever watches the ranks
-// would take them for hung.
+// A sample that takes longer than this is left out: its fewest repeats alone would eat a quick
+// budget, and whoever watches the ranks would take them for hung.
 constexpr Seconds kLongestSample{3.0};
 
 Seconds beside_estimate(const Rates& rates, const Beside& beside) {

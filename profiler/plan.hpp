@@ -1,8 +1,9 @@
-// What to measure, in which order, and how long it will take. A plan is a value made from options and a first look at the device's
-// speed; the same on every rank, because the look is.
+// What to measure, in which order, and how long it will take. A plan is a value made from options
+// and a first look at the device's speed; the same on every rank, because the look is.
 //
-// Each axis (width, batch, message size) is refined by halving: its ends and middle come first, then what lies between. A budget cuts
-// the list where its time is used up, so that a shorter calibration is a coarser one, not one with a corner missing.
+// Each axis (width, batch, message size) is refined by halving: its ends and middle come first,
+// then what lies between. A budget cuts the list where its time is used up, so that a shorter
+// calibration is a coarser one, not one with a corner missing.
 #pragma once
 
 #include <functional>

@@ -134,11 +134,12 @@ class Grid {
   void collectives() {
     const auto levels = refinement_levels(lists_.message_bytes.size());
     const std::vector<DType> dtypes = chosen(options_.dtypes, {DType::fp32, DType::fp16});
-    for (Collective kind : chosen(options_.collectives,
-                                  {Collective::all_reduce, Collective::all_gather,
-                                   Collective::reduce_scatter})) {
+    for (Collective kind :
+         chosen(options_.collectives,
+                {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})) {
       for (DType dtype : dtypes) {
-        // Only gradients travel compressed; parameters are gathered, and shards reduced, as they are.
+        // Only gradients travel compressed; parameters are gathered, and shards reduced, as they
+        // are.
         const bool asked = !options_.dtypes.empty() && !options_.collectives.empty();
         if (kind != Collective::all_reduce && dtype != DType::fp32 && !asked) continue;
         for (std::size_t i = 0; i < levels.size(); ++i)
@@ -153,7 +154,8 @@ class Grid {
       for (std::size_t b = 0; b < lists_.beside_bytes.size(); ++b) {
         const CollectiveCall call{Collective::all_reduce, DType::fp32,
                                   Bytes(lists_.beside_bytes[b]), ranks_};
-        add(Beside{lists_.beside_products[p], call}, p + b == 1 ? 0 : 1 + static_cast<int>(p + b) / 2);
+        add(Beside{lists_.beside_products[p], call},
+            p + b == 1 ? 0 : 1 + static_cast<int>(p + b) / 2);
       }
     }
   }

@@ -1,5 +1,5 @@
-// How a rank tells whoever watches it that it moves on, and when it waits for its peers: of ranks that all stand still, the one that
-// is not waiting is the one to name.
+// How a rank tells whoever watches it that it moves on, and when it waits for its peers: of ranks
+// that all stand still, the one that is not waiting is the one to name.
 #pragma once
 
 namespace ddpx {

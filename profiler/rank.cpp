@@ -36,7 +36,8 @@ std::string text_of(const char* variable) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-// Where ranks of the user's own mpirun find each other: a name that the job's ranks share and no other job has.
+// Where ranks of the user's own mpirun find each other: a name that the job's ranks share and no
+// other job has.
 std::string own_board(const RankPlace& place) {
   std::string name = text_of("PMIX_NAMESPACE");
   if (name.empty()) name = std::to_string(place.launcher);
@@ -105,8 +106,9 @@ void Rank::waiting(bool for_peers) { board_.waiting(place_.rank_on_host, for_pee
 void Rank::publish(std::string_view text) {
   const std::string fresh = results_ + ".new";
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(fresh.c_str(), "w"), &std::fclose);
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                       std::fflush(file.get()) == 0 && std::rename(fresh.c_str(), results_.c_str()) == 0;
+  const bool written =
+      file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+      std::fflush(file.get()) == 0 && std::rename(fresh.c_str(), results_.c_str()) == 0;
   if (!written)
     throw DeviceError("keeping finished measurements in " + results_ + ": " +
                       std::generic_category().message(errno));
@@ -151,6 +153,9 @@ void Rank::watch_the_others(Seconds since_start) {
   std::string line = program_ + ": " + sentence(*failure);
   if (::access(results_.c_str(), R_OK) == 0) line += "; finished measurements are in " + results_;
   std::fprintf(stderr, "%s\n", line.c_str());
+  // Said once: the others, as mpirun ends them, are not to complain of this one.
+  board_.leave(place_.rank_on_host, RankState::finished);
+  std::remove(board_path_.c_str());
   std::_Exit(kDeviceExit);
 }
 

@@ -1,8 +1,9 @@
-// One rank's part in a job: it shows how it is doing, publishes what is finished, and ends when nobody waits for it any more.
+// One rank's part in a job: it shows how it is doing, publishes what is finished, and ends when
+// nobody waits for it any more.
 //
-// A program becomes a rank by being started by a RankJob (launch.hpp), or by the user's own mpirun. In the second case nobody watches from
-// outside, so the ranks of a host watch each other: the first healthy one says which rank is in trouble and ends, which makes mpirun
-// end the job.
+// A program becomes a rank by being started by a RankJob (launch.hpp), or by the user's own mpirun.
+// In the second case nobody watches from outside, so the ranks of a host watch each other: the
+// first healthy one says which rank is in trouble and ends, which makes mpirun end the job.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ namespace ddpx {
 
 // What the environment says about this process.
 struct RankPlace {
-  int rank = 0;           // among all
+  int rank = 0;  // among all
   int ranks = 1;
   int rank_on_host = 0;
   int ranks_on_host = 1;

@@ -28,7 +28,9 @@ std::int64_t now() {
       .count();
 }
 
-Seconds seconds(std::int64_t nanoseconds) { return Seconds(1e-9 * static_cast<double>(nanoseconds)); }
+Seconds seconds(std::int64_t nanoseconds) {
+  return Seconds(1e-9 * static_cast<double>(nanoseconds));
+}
 
 // A process that has ended stays visible until its parent has taken note; /proc shows it as Z or X.
 bool is_alive(int pid) {
@@ -41,7 +43,8 @@ bool is_alive(int pid) {
   return name_end == nullptr || (name_end[1] != '\0' && name_end[2] != 'Z' && name_end[2] != 'X');
 }
 
-// Written by one process and read by others at any time: a reader may see half of a change, never beyond the end.
+// Written by one process and read by others at any time: a reader may see half of a change, never
+// beyond the end.
 template <std::size_t N>
 void put(std::array<char, N>& text, std::string_view value) {
   const std::size_t length = std::min(value.size(), N - 1);
@@ -57,7 +60,8 @@ std::string get(const std::array<char, N>& text) {
 }  // namespace
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
-              std::atomic<std::int32_t>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
+              std::atomic<std::int32_t>::is_always_lock_free &&
+              std::atomic<double>::is_always_lock_free);
 
 struct RankBoard::Slot {
   std::atomic<std::int32_t> pid;
@@ -89,8 +93,8 @@ RankBoard::RankBoard(const std::string& path, int ranks) : ranks_(ranks) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) fail("opening");
   const bool sized = ::ftruncate(file, static_cast<off_t>(bytes)) == 0;
-  void* memory = sized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                       : MAP_FAILED;
+  void* memory =
+      sized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   ::close(file);
   if (memory == MAP_FAILED) fail("mapping");
   page_ = {static_cast<Page*>(memory), [bytes](Page* page) { ::munmap(page, bytes); }};
@@ -104,7 +108,8 @@ std::vector<RankStatus> RankBoard::look() const {
   for (int place = 0; place < ranks_; ++place) {
     const Slot& s = slot(place);
     RankStatus status;
-    // Alive before state: a rank that leaves in between is then seen as one that left, not as one that vanished.
+    // Alive before state: a rank that leaves in between is then seen as one that left, not as one
+    // that vanished.
     status.alive = is_alive(s.pid);
     status.state = static_cast<RankState>(s.state.load());
     status.rank = status.state == RankState::absent ? place : s.rank.load();

@@ -1,5 +1,6 @@
-// Where the ranks of one job on one host show how they are doing: a small file that all of them and whoever watches map into memory.
-// It needs no message to be read, so it also tells of ranks that are dead, stopped or stuck.
+// Where the ranks of one job on one host show how they are doing: a small file that all of them and
+// whoever watches map into memory. It needs no message to be read, so it also tells of ranks that
+// are dead, stopped or stuck.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,8 @@ namespace ddpx {
 
 class RankBoard {
  public:
-  // Makes the file, or opens it where it is there already; all name the same number of ranks. Throws DeviceError.
+  // Makes the file, or opens it where it is there already; all name the same number of ranks.
+  // Throws DeviceError.
   RankBoard(const std::string& path, int ranks);
 
   // What the board says, with how the processes are now.

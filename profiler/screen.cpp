@@ -7,14 +7,16 @@
 namespace ddpx {
 namespace {
 
-constexpr double kMadToDeviation = 1.4826;   // of a normal distribution
-constexpr double kMedianEfficiency = 1.2533;  // sqrt(pi/2): the median's standard error over the mean's
-// A sample is disturbed beyond this many deviations from the median, if it is also this share of it away: timings that repeat to
-// the clock's tick have next to no deviation.
+constexpr double kMadToDeviation = 1.4826;  // of a normal distribution
+constexpr double kMedianEfficiency =
+    1.2533;  // sqrt(pi/2): the median's standard error over the mean's
+// A sample is disturbed beyond this many deviations from the median, if it is also this share of it
+// away: timings that repeat to the clock's tick have next to no deviation.
 constexpr double kFarDeviations = 6;
 constexpr double kFarShare = 0.10;
-// A change of speed counts from this share of the time and this many of its standard errors on. The change point with the best fit is
-// looked for, which makes chance look like a change; hence more than the usual 3.
+// A change of speed counts from this share of the time and this many of its standard errors on. The
+// change point with the best fit is looked for, which makes chance look like a change; hence more
+// than the usual 3.
 constexpr double kChangeShare = 0.03;
 constexpr double kChangeErrors = 5;
 constexpr std::size_t kFewestPerSide = 4;
@@ -125,7 +127,8 @@ void judge_change(Screened& screened) {
     return;
   }
   const bool slower_later = step.size > 0;
-  const double share = std::abs(step.size) / mean_of(slower_later ? kept.first(step.at) : kept.subspan(step.at));
+  const double share =
+      std::abs(step.size) / mean_of(slower_later ? kept.first(step.at) : kept.subspan(step.at));
   screened.remark =
       slower_later
           ? percent("throttled: later samples take %.0f %% longer and are left out", share)

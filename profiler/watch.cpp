@@ -18,8 +18,7 @@ std::string after(const char* format, Seconds time) {
 
 bool has_left(const RankStatus& rank) {
   return rank.state == RankState::failed || rank.state == RankState::refused ||
-         rank.state == RankState::exited ||
-         rank.state == RankState::terminated;
+         rank.state == RankState::exited || rank.state == RankState::terminated;
 }
 
 std::string how(const RankStatus& rank) {
@@ -61,7 +60,8 @@ std::optional<RankFailure> silent(std::span<const RankStatus> ranks, const Watch
   return std::nullopt;
 }
 
-// Ranks that wait for their peers cannot tick; of those that do not wait, or have done the least, one is the reason.
+// Ranks that wait for their peers cannot tick; of those that do not wait, or have done the least,
+// one is the reason.
 std::optional<RankFailure> stuck(std::span<const RankStatus> ranks, const WatchLimits& limits) {
   const RankStatus* worst = nullptr;
   for (const RankStatus& rank : ranks) {

@@ -1,4 +1,5 @@
-// Which rank of a job is in trouble, judged from what the ranks show (rank_board.hpp). A pure rule, tested on made-up jobs.
+// Which rank of a job is in trouble, judged from what the ranks show (rank_board.hpp). A pure rule,
+// tested on made-up jobs.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,17 @@
 
 namespace ddpx {
 
-// How a rank left, in its own words (refused: what the user asked for cannot be done); one that is killed leaves no word and stays `running`.
-enum class RankState : std::int32_t { absent, running, finished, failed, refused, exited, terminated };
+// How a rank left, in its own words (refused: what the user asked for cannot be done); one that is
+// killed leaves no word and stays `running`.
+enum class RankState : std::int32_t {
+  absent,
+  running,
+  finished,
+  failed,
+  refused,
+  exited,
+  terminated
+};
 
 struct RankStatus {
   int rank = 0;
@@ -50,8 +60,9 @@ struct RankFailure {
 // "rank 1 was killed in fp32 all_reduce of 4096 B".
 [[nodiscard]] std::string sentence(const RankFailure& failure);
 
-// The rank to name, if any. A rank that vanished without a word comes first: its peers end because of it, and say so.
-[[nodiscard]] std::optional<RankFailure> diagnose(std::span<const RankStatus> ranks, Seconds since_start,
-                                                  const WatchLimits& limits);
+// The rank to name, if any. A rank that vanished without a word comes first: its peers end because
+// of it, and say so.
+[[nodiscard]] std::optional<RankFailure> diagnose(std::span<const RankStatus> ranks,
+                                                  Seconds since_start, const WatchLimits& limits);
 
 }  // namespace ddpx

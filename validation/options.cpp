@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/command_line.hpp"
+#include "io/file.hpp"
 #include "io/one_line.hpp"
 #include "model/error.hpp"
 
@@ -48,7 +49,8 @@ void add_input(CommandLine& line, ValidateOptions& options, Words& words) {
 
 void add_run(CommandLine& line, MeasureOptions& options) {
   line.flag(kRun, "--run", options.run,
-            "train for real on this host's CPU ranks instead of\nreading --measured: fresh processes, rows in "
+            "train for real on this host's CPU ranks instead of\nreading --measured: fresh "
+            "processes, rows in "
             "random\norder, each beside its one-rank run");
   line.one(kRun, "--rows", options.rows, "FILE",
            "run the rows of a runs file; what was measured in\nthem is not looked at");
@@ -58,10 +60,12 @@ void add_run(CommandLine& line, MeasureOptions& options) {
            "the networks with KEY from A to B, doubling unless\nSTEP says xF or +D");
   line.many(kRun, "--strategy", options.strategies, "WORDS",
             "as for ddpx-predict (default: ddp); repeatable");
-  line.one(kRun, "--batch", options.batch, "B,...", "samples per rank and micro-batch (default: 64)");
+  line.one(kRun, "--batch", options.batch, "B,...",
+           "samples per rank and micro-batch (default: 64)");
   line.one(kRun, "--gpus", options.gpus, "N,...", "ranks (default: 2)");
   line.one(kRun, "--transport", options.transport, "auto|shm|socket",
-           "how the ranks reach each other (default: shm); the\nlink's name is shm or tcp, or that of --link");
+           "how the ranks reach each other (default: shm); the\nlink's name is shm or tcp, or that "
+           "of --link");
   line.one(kRun, "--processes", options.processes, "N",
            "fresh process sets of every row (default: 3)");
   line.one(kRun, "--seed", options.seed, "N", "of the order (default: 1)");
@@ -95,11 +99,11 @@ std::pair<std::string, std::string> named_file(const std::string& text) {
 // Whether the program reads the file of that name; standard input is no file.
 bool reads(const ValidateOptions& options, const std::string& path) {
   if (path == "-") return false;
-  const auto names_it = [&](const auto& link) { return link.second == path; };
-  return std::find(options.measured.begin(), options.measured.end(), path) !=
-             options.measured.end() ||
+  const auto is_it = [&](const std::string& read) { return io::same_file(read, path); };
+  const auto names_it = [&](const auto& link) { return is_it(link.second); };
+  return std::any_of(options.measured.begin(), options.measured.end(), is_it) ||
          std::any_of(options.links.begin(), options.links.end(), names_it) ||
-         options.machine == path;
+         (options.machine && is_it(*options.machine));
 }
 
 struct Output {
@@ -150,23 +154,20 @@ void check_source(const ValidateOptions& options) {
     }
     return;
   }
-  const std::pair<const char*, bool> given[] = {{"--rows", m.rows.has_value()},
-                                                {"--network", !m.networks.empty()},
-                                                {"--sweep", m.sweep.has_value()},
-                                                {"--strategy", !m.strategies.empty()},
-                                                {"--batch", m.batch.has_value()},
-                                                {"--gpus", m.gpus.has_value()},
-                                                {"--transport", m.transport.has_value()},
-                                                {"--processes", m.processes.has_value()},
-                                                {"--seed", m.seed.has_value()},
-                                                {"--runs", m.runs.has_value()}};
+  const std::pair<const char*, bool> given[] = {
+      {"--rows", m.rows.has_value()},           {"--network", !m.networks.empty()},
+      {"--sweep", m.sweep.has_value()},         {"--strategy", !m.strategies.empty()},
+      {"--batch", m.batch.has_value()},         {"--gpus", m.gpus.has_value()},
+      {"--transport", m.transport.has_value()}, {"--processes", m.processes.has_value()},
+      {"--seed", m.seed.has_value()},           {"--runs", m.runs.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (is_given)
       throw InputError(flag, "says what --run measures and has no effect without it; add --run");
   }
   if (options.measured.empty()) {
-    throw InputError("--measured",
-                     "is missing; give a file of measured steps, as --measured runs.json, or --run");
+    throw InputError(
+        "--measured",
+        "is missing; give a file of measured steps, as --measured runs.json, or --run");
   }
 }
 

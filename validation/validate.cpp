@@ -1,6 +1,7 @@
 // ddpx-validate: forecasts beside measured steps, read from files or measured now.
 #include <iostream>
 #include <string_view>
+#include <vector>
 
 #include "cli/program.hpp"
 #include "io/file.hpp"
@@ -33,7 +34,9 @@ ExitCode run_validate(int argc, char** argv) {
     std::cerr << "ddpx-validate: the measured steps are " << options.measured.front() << "\n";
   }
   const ValidationAnswer answer = validate(options);
-  for (const report::ReportFile& file : answer.files) io::write_text(file.path, file.text);
+  std::vector<io::NamedText> files;
+  for (const report::ReportFile& file : answer.files) files.push_back({file.path, file.text});
+  io::write_texts(files);
   for (const std::string& line : answer.talk) std::cerr << "ddpx-validate: " << line << "\n";
   if (!answer.text.empty()) io::write_text("-", answer.text);
   return answer.within_tolerance ? ExitCode::success : ExitCode::unmet;

@@ -12,7 +12,8 @@
 namespace ddpx::cpu {
 namespace {
 
-// A sample spans at least this, so that the clock (tens of nanoseconds) and the barrier's skew (a microsecond) do not show.
+// A sample spans at least this, so that the clock (tens of nanoseconds) and the barrier's skew (a
+// microsecond) do not show.
 constexpr double kShortestSample = 200e-6;
 constexpr int kMostRuns = 2000;
 // Window in which a product and a collective run side by side.
@@ -117,7 +118,8 @@ std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
   current_ = {};
   Ready first = prepared(product);
   Ready second = prepared(call);
-  // One visit shows how long a collective takes beside products, which may be many times as long as alone.
+  // One visit shows how long a collective takes beside products, which may be many times as long as
+  // alone.
   const BesideTimes look = visit(first, second, 1);
   const double window = std::max(kShortestWindow, kProductsPerWindow * look.product_beside);
   const int runs = static_cast<int>(

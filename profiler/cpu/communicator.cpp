@@ -1,7 +1,6 @@
 #include "profiler/cpu/communicator.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <string>
@@ -46,8 +45,6 @@ class Session {
 
   Session() {
     started = true;
-    // Waiting ranks give their core away (see progress.hpp); what the user set stands.
-    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     int level = MPI_THREAD_SINGLE;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "starting");
     if (level < MPI_THREAD_MULTIPLE)

@@ -1,9 +1,11 @@
-// MPI behind values that own what they open. Every call throws DeviceError naming what was being done.
+// MPI behind values that own what they open. Every call throws DeviceError naming what was being
+// done.
 //
-// MPI starts with the first Communicator of a process (thread level MPI_THREAD_MULTIPLE: one thread may move messages while another
-// computes) and ends with the last. A Communicator is a communicator of its own, so that the messages of two of them never mix; what is
-// collective on one of them is to be called in the same order on all ranks, by one thread at a time. Collectives that move gradients are
-// made of messages (ring.hpp).
+// MPI starts with the first Communicator of a process (thread level MPI_THREAD_MULTIPLE: one thread
+// may move messages while another computes) and ends with the last. A Communicator is a
+// communicator of its own, so that the messages of two of them never mix; what is collective on one
+// of them is to be called in the same order on all ranks, by one thread at a time. Collectives that
+// move gradients are made of messages (ring.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -16,8 +18,8 @@ namespace ddpx::cpu {
 
 class Session;
 
-// A message under way. Its buffer must live until it is done; destroying it waits, unless an exception is under way (the peers may
-// never come: whoever started the ranks ends them).
+// A message under way. Its buffer must live until it is done; destroying it waits, unless an
+// exception is under way (the peers may never come: whoever started the ranks ends them).
 class Request {
  public:
   Request() = default;
@@ -40,7 +42,8 @@ class Request {
 
 class Communicator {
  public:
-  // A duplicate of the communicator of all ranks; a program started without mpirun is one rank. Collective.
+  // A duplicate of the communicator of all ranks; a program started without mpirun is one rank.
+  // Collective.
   [[nodiscard]] static Communicator world();
   // Collective.
   [[nodiscard]] Communicator duplicate() const;
@@ -63,7 +66,8 @@ class Communicator {
 
   void barrier() const;
 
-  // One message to or from another rank; messages of one sender and tag arrive in the order they were started.
+  // One message to or from another rank; messages of one sender and tag arrive in the order they
+  // were started.
   [[nodiscard]] Request start_send(std::span<const std::byte> message, int to, int tag) const;
   [[nodiscard]] Request start_receive(std::span<std::byte> message, int from, int tag) const;
 

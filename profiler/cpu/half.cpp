@@ -86,13 +86,12 @@ Half to_half(float value) {
     // Below 2^-14 a half counts in units of 2^-24, and so does the last bit of a float near 0.5:
     // adding 0.5 rounds to that unit, to nearest even.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return {static_cast<std::uint16_t>(sign |
-                                       (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U))};
+    return {
+        static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U))};
   }
   // Rebias the exponent (127 to 15) and round away the 13 lowest bits, to nearest even.
   const std::uint32_t odd = (magnitude >> 13U) & 1U;
-  return {
-      static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13U))};
+  return {static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13U))};
 }
 
 float to_float(Half value) {
@@ -102,8 +101,8 @@ float to_float(Half value) {
     return std::bit_cast<float>(sign | kFloatInfinity | ((magnitude & 0x3ffU) << 13U));
   if (magnitude < 0x400U) {
     const float unit = std::bit_cast<float>(0x33800000U);  // 2^-24
-    return std::bit_cast<float>(
-        sign | std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * unit));
+    return std::bit_cast<float>(sign |
+                                std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * unit));
   }
   return std::bit_cast<float>(sign | ((magnitude << 13U) + 0x38000000U));
 }

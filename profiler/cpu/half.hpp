@@ -1,5 +1,6 @@
-// IEEE 754 binary16, as the fp16 compression hook sends it. Conversion rounds to nearest even, as PyTorch's does; values beyond 65504
-// become infinite, and small ones denormal. Whole arrays use the processor's own instructions where it has them (F16C, Armv8).
+// IEEE 754 binary16, as the fp16 compression hook sends it. Conversion rounds to nearest even, as
+// PyTorch's does; values beyond 65504 become infinite, and small ones denormal. Whole arrays use
+// the processor's own instructions where it has them (F16C, Armv8).
 #pragma once
 
 #include <cstdint>

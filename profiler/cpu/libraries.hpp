@@ -10,7 +10,8 @@
 
 namespace ddpx::cpu {
 
-// How `ranks` ranks, `ranks_on_host` of them here, reach each other by Open MPI's switches; none for one rank.
+// How `ranks` ranks, `ranks_on_host` of them here, reach each other by Open MPI's switches; none
+// for one rank.
 [[nodiscard]] std::optional<LinkDescription> link_between(int ranks, int ranks_on_host);
 
 // Versions of MPI and BLAS, and the switches of Open MPI that are set.

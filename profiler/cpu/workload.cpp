@@ -36,8 +36,7 @@ bool Workload::supports(const Operation& operation, int ranks) {
   if (const auto* product = std::get_if<Product>(&operation)) return product->dtype == DType::fp32;
   if (const auto* call = std::get_if<CollectiveCall>(&operation)) {
     const double shard = call->bytes.value() / element_bytes(call->dtype) / ranks;
-    return ranks > 1 && call->ranks == ranks &&
-           call->dtype != DType::tf32 && shard >= 1 &&
+    return ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32 && shard >= 1 &&
            shard == std::floor(shard);
   }
   if (const auto* step = std::get_if<OptimizerStep>(&operation))
@@ -77,7 +76,8 @@ void Workload::prepare(const CollectiveCall& call) {
   const auto whole = elements(call.bytes.value());
   const std::size_t shard = whole / static_cast<std::size_t>(ranks_);
   operands_.prepare(1, (whole + shard) / sizeof(float) + 1);
-  // For 16-bit formats the same bytes are random numbers of other sizes, some infinite: sums cost the same.
+  // For 16-bit formats the same bytes are random numbers of other sizes, some infinite: sums cost
+  // the same.
   const auto memory = std::as_writable_bytes(operands_.layer(0));
   buffers_ = {call.kind, call.dtype, memory.first(whole), {}};
   if (call.kind != Collective::all_reduce) buffers_->shard = memory.subspan(whole, shard);

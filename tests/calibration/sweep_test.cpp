@@ -31,7 +31,8 @@ Machine fitted(const Measurements& measurements) {
   return fit_machine(measurements, {}, report);
 }
 
-// Standard errors that `estimate` is away from the truth, the error taken as no less than half a per cent.
+// Standard errors that `estimate` is away from the truth, the error taken as no less than half a
+// per cent.
 template <class Q>
 double errors_off(const Estimate<Q>& estimate, double truth) {
   double value = 0;
@@ -52,7 +53,8 @@ TEST_P(KnownMachine, is_recovered_within_three_standard_errors) {
   EXPECT_LT(errors_off(machine.optimizer_bandwidth, 6e9), 3);
   EXPECT_LT(errors_off(machine.kernel_gap, 2e-7), 3);
   ASSERT_FALSE(machine.products.empty());
-  // Errors are estimated from a handful of samples each: together they are right, one may be far off.
+  // Errors are estimated from a handful of samples each: together they are right, one may be far
+  // off.
   double squares = 0;
   for (const ProductPoint& point : machine.products) {
     const double off = errors_off(point.time, point.product.flops().value() / 40e9);

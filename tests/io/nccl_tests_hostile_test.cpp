@@ -152,8 +152,8 @@ TEST(NcclTestsHostile, ten_megabytes_of_garbage_take_no_more_than_linear_time) {
   texts[4].assign(size, 'x');
   for (const std::string& text : texts) {
     SCOPED_TRACE(text.substr(0, 40));
-    // Processor time, and a bound far above the tenth of a second it takes: quadratic work would take
-    // hours.
+    // Processor time, and a bound far above the tenth of a second it takes: quadratic work would
+    // take hours.
     const std::clock_t start = std::clock();
     read_all(text);
     (void)looks_like_nccl_tests(text);

@@ -28,8 +28,8 @@ TEST(SharedCore, without_it_collectives_hide_behind_products) {
 TEST(SharedCore, a_collective_gets_on_slowly_beside_products_and_at_full_speed_after_them) {
   Case c;
   c.link.shared_core = SharedCore{{0, 0, ""}, {Seconds(1.5), 0, ""}};
-  // Beside products bucket 0 would take 0.5 + 1.5 s. The last product ends after 1 s: half is done, and the other half takes 0.25 s;
-  // then bucket 1 takes its 0.5 s.
+  // Beside products bucket 0 would take 0.5 + 1.5 s. The last product ends after 1 s: half is done,
+  // and the other half takes 0.25 s; then bucket 1 takes its 0.5 s.
   EXPECT_NEAR(c.step().term(Term::exposed_communication).value(), 0.75, 1e-6);
 }
 

@@ -1,4 +1,5 @@
-// What every backend promises, run on each of them: INSTANTIATE_TEST_SUITE_P(Name, BackendContract, ...).
+// What every backend promises, run on each of them: INSTANTIATE_TEST_SUITE_P(Name, BackendContract,
+// ...).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +18,9 @@ struct BackendUnderTest {
   std::string name;
   std::function<Backend&()> backend;
   // Whether all ranks hold these values; true where there is one process.
-  std::function<bool(const std::vector<double>&)> same_on_all_ranks = [](const auto&) { return true; };
+  std::function<bool(const std::vector<double>&)> same_on_all_ranks = [](const auto&) {
+    return true;
+  };
 };
 
 inline std::string name_of(const testing::TestParamInfo<BackendUnderTest>& info) {
@@ -75,7 +78,8 @@ TEST_P(BackendContract, every_supported_operation_gives_as_many_positive_times_a
 
 TEST_P(BackendContract, samples_are_the_same_on_all_ranks) {
   for (const Operation& operation : operations())
-    EXPECT_TRUE(GetParam().same_on_all_ranks(backend().sample(operation, 3))) << describe(operation);
+    EXPECT_TRUE(GetParam().same_on_all_ranks(backend().sample(operation, 3)))
+        << describe(operation);
 }
 
 TEST_P(BackendContract, products_of_fp32_a_copy_an_update_and_a_launch_are_supported) {

@@ -59,15 +59,17 @@ TEST(FakeBackend, it_fails_in_the_operation_it_is_told_to_and_names_it) {
 }
 
 TEST(FakeBackend, a_link_that_the_machine_does_not_have_is_refused) {
-  test::expect_input_error([] { FakeBackend(test::known_machine(), "rope", 2); }, {"rope", "known"});
+  test::expect_input_error([] { FakeBackend(test::known_machine(), "rope", 2); },
+                           {"rope", "known"});
 }
 
 }  // namespace
 
 namespace test {
-INSTANTIATE_TEST_SUITE_P(Fake, BackendContract,
-                         testing::Values(BackendUnderTest{"two_ranks", [] () -> Backend& { return fake_on(2); }},
-                                         BackendUnderTest{"one_rank", [] () -> Backend& { return fake_on(1); }}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Fake, BackendContract,
+    testing::Values(BackendUnderTest{"two_ranks", []() -> Backend& { return fake_on(2); }},
+                    BackendUnderTest{"one_rank", []() -> Backend& { return fake_on(1); }}),
+    name_of);
 }  // namespace test
 }  // namespace ddpx

@@ -1,4 +1,5 @@
-// Jobs of real processes that die, stop, fail and hang. The ranks are this test program again; they use no MPI.
+// Jobs of real processes that die, stop, fail and hang. The ranks are this test program again; they
+// use no MPI.
 #include "profiler/launch.hpp"
 
 #include <gmock/gmock.h>
@@ -107,8 +108,7 @@ Outcome outcome_of(const JobOptions& options) {
     }
     outcome.results = job.results();
   }
-  outcome.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }
 

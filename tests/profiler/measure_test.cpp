@@ -106,7 +106,8 @@ TEST(Measure, the_stated_error_holds_the_truth) {
         {.noise = 0.01, .fewest = 5, .most = 100, .time = Seconds(1e6)});
     inside += std::abs(median(m.seconds) - 1) <= 1.645 * m.relative_error ? 1 : 0;
   }
-  // Stopping when the error looks small makes it a little too small: less than the nominal 90 % is expected, not much less.
+  // Stopping when the error looks small makes it a little too small: less than the nominal 90 % is
+  // expected, not much less.
   EXPECT_GT(inside, kRepeats * 70 / 100);
 }
 

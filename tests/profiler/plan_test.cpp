@@ -66,8 +66,8 @@ TEST(Plan, its_estimate_is_the_sum_of_its_tasks) {
 
 TEST(Plan, a_shorter_budget_leaves_out_finer_points_and_keeps_the_ends_of_every_axis) {
   const Plan whole = make_plan({.effort = Effort::full}, 2, everything, usual_rates());
-  const Plan cut =
-      make_plan({.effort = Effort::full, .budget = whole.estimate * 0.5}, 2, everything, usual_rates());
+  const Plan cut = make_plan({.effort = Effort::full, .budget = whole.estimate * 0.5}, 2,
+                             everything, usual_rates());
   EXPECT_LT(cut.tasks.size(), whole.tasks.size());
   EXPECT_EQ(cut.tasks.size() + cut.left_out, whole.tasks.size() + whole.left_out);
   EXPECT_LE(cut.estimate, whole.estimate * 0.5);
@@ -130,7 +130,8 @@ TEST(Plan, what_the_backend_does_not_support_is_not_planned) {
 TEST(Plan, with_nothing_supported_it_is_refused) {
   test::expect_input_error(
       [] {
-        static_cast<void>(make_plan({}, 2, [](const Operation&) { return false; }, usual_rates()));
+        static_cast<void>(make_plan(
+            {}, 2, [](const Operation&) { return false; }, usual_rates()));
       },
       {"nothing", "dtypes"});
 }
@@ -165,7 +166,8 @@ TEST(FirstLook, finds_the_speeds_of_a_known_machine) {
 }
 
 TEST(PlanText, names_kinds_counts_times_and_what_was_left_out) {
-  const Plan plan = make_plan({.effort = Effort::full, .budget = Seconds(20)}, 2, everything, usual_rates());
+  const Plan plan =
+      make_plan({.effort = Effort::full, .budget = Seconds(20)}, 2, everything, usual_rates());
   const std::string text = plan_text(plan);
   EXPECT_THAT(text, HasSubstr("products in fp32"));
   EXPECT_THAT(text, HasSubstr("all_reduce in fp16"));

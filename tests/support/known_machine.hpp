@@ -5,8 +5,9 @@
 
 namespace ddpx::test {
 
-// 40 GFLOP/s whatever the shape; ranks joined by a "wire" of 20 us + bytes / 2 GB/s in algorithm bandwidth for every collective; a
-// collective takes 0.2 ns of the core per byte and ends 100 us later beside products, 1.1 times as long.
+// 40 GFLOP/s whatever the shape; ranks joined by a "wire" of 20 us + bytes / 2 GB/s in algorithm
+// bandwidth for every collective; a collective takes 0.2 ns of the core per byte and ends 100 us
+// later beside products, 1.1 times as long.
 inline Machine known_machine(int ranks = 2) {
   Machine machine;
   machine.name = "known";

@@ -22,11 +22,13 @@ bool same_on_all_ranks(const std::vector<double>& values) {
   std::transform(values.begin(), values.end(), least.begin(), [](double v) { return -v; });
   cpu::shared_device().maximum(most);
   cpu::shared_device().maximum(least);
-  return std::equal(most.begin(), most.end(), least.begin(), [](double a, double b) { return a == -b; });
+  return std::equal(most.begin(), most.end(), least.begin(),
+                    [](double a, double b) { return a == -b; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, BackendContract,
-                         testing::Values(BackendUnderTest{"ranks", &backend_on_ranks, &same_on_all_ranks}),
+                         testing::Values(BackendUnderTest{"ranks", &backend_on_ranks,
+                                                          &same_on_all_ranks}),
                          name_of);
 
 TEST(CpuBackend, says_which_link_joins_the_ranks_and_which_libraries_it_stands_on) {
@@ -35,7 +37,8 @@ TEST(CpuBackend, says_which_link_joins_the_ranks_and_which_libraries_it_stands_o
   EXPECT_GT(hardware.device.memory.value(), 1e8);
   if (hardware.ranks > 1) {
     ASSERT_TRUE(hardware.link);
-    EXPECT_TRUE(hardware.link->name == "shm" || hardware.link->name == "tcp") << hardware.link->name;
+    EXPECT_TRUE(hardware.link->name == "shm" || hardware.link->name == "tcp")
+        << hardware.link->name;
   }
   std::vector<std::string> keys;
   for (const auto& [key, value] : hardware.context) keys.push_back(key);

@@ -16,9 +16,15 @@ TEST(Half, known_values_convert_as_ieee_754_says) {
     float value;
     std::uint16_t bits;
   };
-  for (const Case& c : {Case{0.0F, 0x0000}, {-0.0F, 0x8000}, {1.0F, 0x3c00}, {-2.0F, 0xc000},
-                        {65504.0F, 0x7bff}, {0x1p-14F, 0x0400}, {0x1p-24F, 0x0001},
-                        {0x1.ff8p-15F, 0x03ff}, {1.0F / 3, 0x3555},
+  for (const Case& c : {Case{0.0F, 0x0000},
+                        {-0.0F, 0x8000},
+                        {1.0F, 0x3c00},
+                        {-2.0F, 0xc000},
+                        {65504.0F, 0x7bff},
+                        {0x1p-14F, 0x0400},
+                        {0x1p-24F, 0x0001},
+                        {0x1.ff8p-15F, 0x03ff},
+                        {1.0F / 3, 0x3555},
                         {std::numeric_limits<float>::infinity(), 0x7c00}}) {
     EXPECT_EQ(to_half(c.value).bits, c.bits) << c.value;
   }
@@ -51,7 +57,8 @@ TEST(Half, beyond_the_largest_it_is_infinity) {
   EXPECT_EQ(to_half(-1e30F).bits, 0xfc00);
 }
 
-// The processor's instructions against the arithmetic, on arrays whose length is no multiple of theirs.
+// The processor's instructions against the arithmetic, on arrays whose length is no multiple of
+// theirs.
 TEST(Half, arrays_convert_and_add_bit_for_bit_as_single_values_do) {
   std::mt19937 random(5);
   std::uniform_int_distribution<std::uint32_t> any;
