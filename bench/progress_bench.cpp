@@ -1,10 +1,12 @@
-// What it costs to keep an all-reduce going beside products on a CPU rank, by who calls MPI and when (docs/cpu-engine.md).
+// What it costs to keep an all-reduce going beside products on a CPU rank, by who calls MPI and
+// when (docs/cpu-engine.md).
 //
 //   mpirun -n 2 build/bench/ddpx_progress_bench [MIB [WIDTH [BATCH]]]
 //
-// Every policy sums the same buffer, alone and beside the same product; visits to the policies alternate, and the medians of the
-// slowest rank are printed. "Compute lost" is the time the pair took beyond the products' own: what the all-reduce cost this core.
-// "thread in MPI" needs mpi_yield_when_idle from outside: OMPI_MCA_mpi_yield_when_idle=0 or 1.
+// Every policy sums the same buffer, alone and beside the same product; visits to the policies
+// alternate, and the medians of the slowest rank are printed. "Compute lost" is the time the pair
+// took beyond the products' own: what the all-reduce cost this core. "thread in MPI" needs
+// mpi_yield_when_idle from outside: OMPI_MCA_mpi_yield_when_idle=0 or 1.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,7 +32,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Starts an all-reduce; the function it returns says whether it is done, and waits for it when asked to.
+// Starts an all-reduce; the function it returns says whether it is done, and waits for it when
+// asked to.
 using Done = std::function<bool(bool wait)>;
 
 struct Policy {
@@ -50,15 +53,22 @@ class Bench {
         c_(static_cast<std::size_t>(batch * width)) {
     MPI_Comm_dup(MPI_COMM_WORLD, &mpi_);
     policies_.push_back({"thread in MPI_Allreduce", [this] { return in_thread(); }, {}, {}, {}});
-    policies_.push_back({"MPI_Iallreduce, tested every 200 us", [this] { return tested(); }, {}, {}, {}});
+    policies_.push_back(
+        {"MPI_Iallreduce, tested every 200 us", [this] { return tested(); }, {}, {}, {}});
     for (const int pace : {100, 200, 300, 500, 1000, 2000}) {
       queues_.push_back(std::make_unique<CollectiveQueue>(world_, std::chrono::microseconds(pace)));
       policies_.push_back({"ring, paced every " + std::to_string(pace) + " us",
-                           [this, &queue = *queues_.back()] { return queued(queue); }, {}, {}, {}});
+                           [this, &queue = *queues_.back()] { return queued(queue); },
+                           {},
+                           {},
+                           {}});
     }
     queues_.push_back(std::make_unique<CollectiveQueue>(world_, std::chrono::microseconds(0)));
     policies_.push_back({"ring, only when waited for",
-                         [this, &queue = *queues_.back()] { return queued(queue); }, {}, {}, {}});
+                         [this, &queue = *queues_.back()] { return queued(queue); },
+                         {},
+                         {},
+                         {}});
   }
 
   void run(int visits) {
@@ -70,14 +80,17 @@ class Bench {
   void print() {
     const double product = slowest(product_alone_);
     if (world_.rank() == 0)
-      std::printf("product alone: %.3f ms\n\n| policy | all-reduce alone | beside products | products slowed | compute lost |\n| --- | ---: | ---: | ---: | ---: |\n", 1e3 * product);
+      std::printf(
+          "product alone: %.3f ms\n\n| policy | all-reduce alone | beside products | products "
+          "slowed | compute lost |\n| --- | ---: | ---: | ---: | ---: |\n",
+          1e3 * product);
     for (const Policy& policy : policies_) {
       const double alone = slowest(policy.alone);
       const double beside = slowest(policy.beside);
       const double lost = slowest(policy.lost);
       if (world_.rank() == 0)
-        std::printf("| %s | %.1f ms | %.1f ms | x%.2f | %.1f ms |\n", policy.name.c_str(), 1e3 * alone,
-                    1e3 * beside, beside / (beside - lost), 1e3 * lost);
+        std::printf("| %s | %.1f ms | %.1f ms | x%.2f | %.1f ms |\n", policy.name.c_str(),
+                    1e3 * alone, 1e3 * beside, beside / (beside - lost), 1e3 * lost);
     }
   }
 
@@ -122,7 +135,8 @@ class Bench {
   }
 
   Done queued(CollectiveQueue& queue) {
-    const auto ticket = queue.start({Collective::all_reduce, DType::fp32, std::as_writable_bytes(std::span(values_)), {}});
+    const auto ticket = queue.start(
+        {Collective::all_reduce, DType::fp32, std::as_writable_bytes(std::span(values_)), {}});
     return [&queue, ticket](bool wait) {
       if (wait) queue.wait(ticket);
       return queue.done(ticket);
@@ -191,8 +205,8 @@ double argument(int argc, char** argv, int index, double usual) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Bench bench(static_cast<std::size_t>(argument(argc, argv, 1, 8) * 1048576), argument(argc, argv, 2, 1024),
-              argument(argc, argv, 3, 64));
+  Bench bench(static_cast<std::size_t>(argument(argc, argv, 1, 8) * 1048576),
+              argument(argc, argv, 2, 1024), argument(argc, argv, 3, 64));
   bench.run(9);
   bench.print();
 }

@@ -153,7 +153,8 @@ Machine find_machine(const std::string& name_or_path, std::string_view place) {
     if (file.name == name_or_path) return machine_from_json(read_text(file.path), file.path);
   }
   if (auto machine = shipped_machine(name_or_path)) return *std::move(machine);
-  if (std::filesystem::is_regular_file(name_or_path)) {  // a file without an ending that says so
+  std::error_code none;
+  if (fs::is_regular_file(name_or_path, none)) {  // a file without an ending that says so
     return machine_from_json(read_text(name_or_path), name_or_path);
   }
   const std::vector<std::string> names = machine_names();

@@ -26,9 +26,11 @@ Interval around(double value, double relative) {
   return {value, value * std::max(0.0, 1.0 - relative), value * (1.0 + relative)};
 }
 
-// N GPUs give at most N times, but for a one-GPU step that was measured slower than its parts.
-Interval within_linear(Interval speedup, const Job& job) {
-  speedup.high = std::min(speedup.high, std::max(speedup.value, static_cast<double>(job.gpus)));
+// N GPUs give at most N times, but for what a measured step differs from its model by.
+Interval within_linear(Interval speedup, const Job& job, double residual) {
+  const double most = std::max(speedup.value, static_cast<double>(job.gpus));
+  speedup.high =
+      std::min(speedup.high, most * std::exp(kNormalQuantile90 * std::sqrt(2.0) * residual));
   return speedup;
 }
 
@@ -138,7 +140,7 @@ void propagate(Forecast& f, const Models& models, const Job& job, double residua
     f.sensitivity[s] = largest < kNegligible ? 0.0 : kNormalQuantile90 * largest;
   }
   f.step_time_s = step.around(f.step_time_s.value);
-  f.speedup = within_linear(speedup.around(f.speedup.value), job);
+  f.speedup = within_linear(speedup.around(f.speedup.value), job, residual);
 }
 
 Interval quantiles(std::vector<double>& draws, double value) {
@@ -173,7 +175,7 @@ void draw(Forecast& f, const Models& models, const Job& job, double residual,
     speedups.push_back(rates.speedup(job));
   }
   f.step_time_s = quantiles(steps, f.step_time_s.value);
-  f.speedup = within_linear(quantiles(speedups, f.speedup.value), job);
+  f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
 }
 
 }  // namespace

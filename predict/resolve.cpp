@@ -1,6 +1,7 @@
 #include "predict/resolve.hpp"
 
 #include <filesystem>
+#include <system_error>
 
 #include "calibration/fit_links.hpp"
 #include "io/catalog.hpp"
@@ -73,7 +74,8 @@ Link resolve_link(const std::string& text, const Machine& machine, std::ostream&
     found = io::find_link(text, machine);
   } catch (const InputError&) {
     // A file without an ending that says so.
-    if (!std::filesystem::is_regular_file(text)) throw;
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(text, none)) throw;
     return link_from_file(text, talk);
   }
   if (!found.note.empty()) talk << kProgram << found.note << "\n";

@@ -168,7 +168,7 @@ RankJob::RankJob(JobOptions options) : options_(std::move(options)) {
   }
   mpirun_ = *mpirun;
   remove_abandoned_jobs();
-  directory_ = job_root() + "/" + kJobPrefix + "XXXXXX";
+  directory_ = job_root() + "/" + kJobPrefix + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(directory_.data()) == nullptr) {
     throw DeviceError("making a directory for the job in " + job_root() + ": " +
                       std::generic_category().message(errno));

@@ -31,7 +31,8 @@ std::string path_for(const MeasureOptions& options) {
   if (options.runs) return *options.runs;
   const auto machines = io::user_machine_directory();
   if (!machines)
-    throw InputError("--runs", "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
+    throw InputError("--runs",
+                     "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
   const auto folder = std::filesystem::path(*machines).parent_path() / "runs";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -41,13 +42,15 @@ std::string path_for(const MeasureOptions& options) {
 
 // Minutes of measuring must not end at a file that cannot be written.
 void check_writable(const std::string& path) {
-  if (path == "-") throw InputError("--runs", "is standard output, where the answer goes; name a file");
+  if (path == "-")
+    throw InputError("--runs", "is standard output, where the answer goes; name a file");
   std::error_code error;
   const bool exists = std::filesystem::exists(path, error);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const std::string target = exists ? path : folder.empty() ? "." : folder.string();
   if (::access(target.c_str(), W_OK) == 0) return;
-  throw InputError("--runs", "'" + path + "' cannot be written: " + std::generic_category().message(errno));
+  throw InputError("--runs",
+                   "'" + path + "' cannot be written: " + std::generic_category().message(errno));
 }
 
 // What the comparison will need, looked for before minutes are spent on measuring.
@@ -66,7 +69,10 @@ void check_comparable(const ValidateOptions& options, const RowRequest& request)
 class Campaign {
  public:
   explicit Campaign(const RowRequest& request, std::string backend)
-      : request_(request), backend_(std::move(backend)), rows_(request.rows), reports_(rows_.size()) {
+      : request_(request),
+        backend_(std::move(backend)),
+        rows_(request.rows),
+        reports_(rows_.size()) {
     runs_.name = "native-" + backend_;
     runs_.source = "measured by ddpx-validate --run";
     runs_.origin = Origin::native;
@@ -101,7 +107,8 @@ class Campaign {
       for (const RunRow& report : reports_[i]) {
         row.processes.push_back(report.processes.front());
         if (report.device_busy_share) busy.push_back(*report.device_busy_share);
-        if (report.measured_communication_share) waited.push_back(*report.measured_communication_share);
+        if (report.measured_communication_share)
+          waited.push_back(*report.measured_communication_share);
       }
       if (!busy.empty()) row.device_busy_share = percentile(busy, 0.5);
       if (!waited.empty()) row.measured_communication_share = percentile(waited, 0.5);
@@ -133,7 +140,8 @@ std::string words_of(const RunRow& row) {
 }
 
 // What is finished, written; the end of a message.
-std::string kept(const Campaign& campaign, const std::string& path, std::size_t done, std::size_t all) {
+std::string kept(const Campaign& campaign, const std::string& path, std::size_t done,
+                 std::size_t all) {
   const Runs runs = campaign.finished();
   if (runs.rows.empty()) return "; nothing was finished yet";
   try {
@@ -141,7 +149,8 @@ std::string kept(const Campaign& campaign, const std::string& path, std::size_t 
   } catch (const InputError& error) {
     return std::string("; finished rows could not be kept: ") + error.what();
   }
-  return "; " + std::to_string(done) + " of " + std::to_string(all) + " process sets are kept in " + path;
+  return "; " + std::to_string(done) + " of " + std::to_string(all) + " process sets are kept in " +
+         path;
 }
 
 }  // namespace
@@ -165,11 +174,11 @@ std::string measure_rows(const ValidateOptions& options) {
     const auto start = Clock::now();
     for (const Visit& visit : visits) {
       const std::chrono::duration<double> spent = Clock::now() - start;
-      const Seconds left(done == 0 ? 0 : spent.count() / static_cast<double>(done) *
-                                             static_cast<double>(visits.size() - done));
-      campaign.visit(visit, [&] {
-        line.show(done, visits.size(), words_of(request.rows[visit.row]), left);
-      });
+      const Seconds left(done == 0 ? 0
+                                   : spent.count() / static_cast<double>(done) *
+                                         static_cast<double>(visits.size() - done));
+      campaign.visit(
+          visit, [&] { line.show(done, visits.size(), words_of(request.rows[visit.row]), left); });
       ++done;
     }
   } catch (const DeviceError& error) {

@@ -18,8 +18,7 @@ constexpr const char* kProgram = "ddpx-validate";
 constexpr int kDeviceExit = 3;  // as of the programs
 
 // Long enough for a median of some steps on slow links, short enough for many rows.
-const engine::RunOptions kTimed{
-    .steps = 200, .budget = Seconds(1.5), .warmup = 3, .traced = true};
+const engine::RunOptions kTimed{.steps = 200, .budget = Seconds(1.5), .warmup = 3, .traced = true};
 
 RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
   const engine::EngineRun run =

@@ -20,7 +20,8 @@ struct RowGrid {
 };
 [[nodiscard]] std::vector<RunRow> rows_of(const RowGrid& grid);
 
-// Adds the one-GPU row that each row speeds up, once each and on the same link, where it is not there already.
+// Adds the one-GPU row that each row speeds up, once each and on the same link, where it is not
+// there already.
 [[nodiscard]] std::vector<RunRow> with_one_gpu_rows(std::vector<RunRow> rows);
 
 // One fresh process set of one row.
@@ -29,8 +30,9 @@ struct Visit {
   int process = 0;
 };
 
-// `processes` rounds over all rows. In every round a one-GPU row and the rows it is the yardstick of come together, so that a machine
-// that drifts moves both; the groups, and the rows inside each, come in an order drawn from the seed (the same on every machine).
+// `processes` rounds over all rows. In every round a one-GPU row and the rows it is the yardstick
+// of come together, so that a machine that drifts moves both; the groups, and the rows inside each,
+// come in an order drawn from the seed (the same on every machine).
 [[nodiscard]] std::vector<Visit> visits_of(std::span<const RunRow> rows, int processes,
                                            std::uint64_t seed);
 

@@ -48,8 +48,10 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
     const bool grid = !options.networks.empty() || options.sweep || !options.strategies.empty() ||
                       options.batch || options.gpus;
     if (grid) {
-      throw InputError("--rows", "says everything that --network, --sweep, --strategy, --batch and --gpus say; "
-                                 "give it or them");
+      throw InputError(
+          "--rows",
+          "says everything that --network, --sweep, --strategy, --batch and --gpus say; "
+          "give it or them");
     }
     return io::work_from_json(io::read_text(*options.rows), *options.rows);
   }
@@ -57,7 +59,8 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   grid.networks = networks_of(options);
   for (const int batch : counts("--batch", options.batch, 64, kLargestBatch))
     grid.batches.push_back(batch);
-  for (const std::string& words : options.strategies) grid.strategies.push_back(parse_strategy(words));
+  for (const std::string& words : options.strategies)
+    grid.strategies.push_back(parse_strategy(words));
   if (grid.strategies.empty()) grid.strategies.emplace_back();
   grid.gpus = counts("--gpus", options.gpus, 2, kMostRanks);
   return rows_of(grid);
@@ -67,20 +70,24 @@ std::optional<Transport> transport_from(const std::optional<std::string>& text) 
   if (!text || *text == "auto") return std::nullopt;
   if (*text == "shm") return Transport::shared_memory;
   if (*text == "socket") return Transport::socket;
-  throw InputError("--transport", "'" + shown(*text) + "' is not accepted: auto, shm (shared memory) "
-                                  "or socket (TCP over loopback)");
+  throw InputError("--transport", "'" + shown(*text) +
+                                      "' is not accepted: auto, shm (shared memory) "
+                                      "or socket (TCP over loopback)");
 }
 
 void check_row(const RunRow& row) {
   check(row.job);
   if (!is_network_spec(row.network))
-    throw InputError("--network", "'" + shown(row.network) + "' is a file; the native engine trains mlp:...");
+    throw InputError("--network",
+                     "'" + shown(row.network) + "' is a file; the native engine trains mlp:...");
   static_cast<void>(engine::Layout(network_from(row.network)));
   if (row.job.optimizer != Optimizer::sgd)
-    throw InputError("--rows", "a row asks for " + std::string(name(row.job.optimizer)) + "; the native engine runs sgd");
+    throw InputError("--rows", "a row asks for " + std::string(name(row.job.optimizer)) +
+                                   "; the native engine runs sgd");
   const double rows = row.job.samples_per_micro_batch();
   if (rows < 1 || rows != std::floor(rows))
-    throw InputError("--rows", "a row gives each rank " + std::to_string(rows) + " samples; whole samples are needed");
+    throw InputError("--rows", "a row gives each rank " + std::to_string(rows) +
+                                   " samples; whole samples are needed");
 }
 
 }  // namespace

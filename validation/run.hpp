@@ -21,7 +21,8 @@ struct RunRow {
   Job job;
   std::vector<RunProcess> processes;
   std::optional<double> device_busy_share;  // of the one-GPU step
-  // Share of the step in which compute waited for communication, where it was measured ("communication_share" in the file).
+  // Share of the step in which compute waited for communication, where it was measured
+  // ("communication_share" in the file).
   std::optional<double> measured_communication_share;
   std::string note;
   std::vector<std::pair<std::string, std::string>> context;  // where it differs from the file's

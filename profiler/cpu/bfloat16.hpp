@@ -1,4 +1,5 @@
-// bfloat16: the upper half of a float, as the bf16 compression hook sends it. Conversion rounds to nearest even, as PyTorch's does.
+// bfloat16: the upper half of a float, as the bf16 compression hook sends it. Conversion rounds to
+// nearest even, as PyTorch's does.
 #pragma once
 
 #include <cstdint>

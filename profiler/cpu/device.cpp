@@ -52,8 +52,7 @@ engine::Buffer CpuDevice::allocate(std::size_t elements, DType dtype) {
   if (memory == nullptr)
     throw DeviceError("CPU memory: allocating " + std::to_string(size) + " B: there is not enough");
   std::memset(memory, 0, size);
-  return {memory, elements, dtype,
-          [](std::byte* data) { ::operator delete(data, kAlignment); }};
+  return {memory, elements, dtype, [](std::byte* data) { ::operator delete(data, kAlignment); }};
 }
 
 void CpuDevice::upload(std::span<const float> from, Slice to) {

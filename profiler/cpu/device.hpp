@@ -1,5 +1,5 @@
-// The engine's Device on CPU ranks. The compute stream is the calling thread: a kernel has run when its call returns. The communication
-// stream is a CollectiveQueue, which goes on beside it.
+// The engine's Device on CPU ranks. The compute stream is the calling thread: a kernel has run when
+// its call returns. The communication stream is a CollectiveQueue, which goes on beside it.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,8 @@ class CpuDevice : public engine::Device {
 
  private:
   using Clock = CollectiveQueue::Clock;
-  // On the communication stream an event lies behind collective `after`, and not before `time`, which the stream had to wait for.
+  // On the communication stream an event lies behind collective `after`, and not before `time`,
+  // which the stream had to wait for.
   struct Point {
     Clock::time_point time;
     CollectiveQueue::Ticket after = 0;

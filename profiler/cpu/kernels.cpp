@@ -11,14 +11,16 @@
 namespace ddpx::cpu {
 namespace {
 
-// exp for arguments up to 0, to two units in the last place, in operations that vectorise: e^x = 2^n e^r with |r| <= ln(2)/2, and e^r
-// by its Taylor polynomial of degree 7 (remainder below 2^-27). The standard library's would be a tenth of a narrow network's step.
+// exp for arguments up to 0, to two units in the last place, in operations that vectorise: e^x =
+// 2^n e^r with |r| <= ln(2)/2, and e^r by its Taylor polynomial of degree 7 (remainder below
+// 2^-27). The standard library's would be a tenth of a narrow network's step.
 inline float exp_of(float x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;  // nine bits: n times it is exact
   constexpr float kLn2Low = -2.12194440e-4F;
-  constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
-  x = std::max(x, -87.0F);                 // e^-87 is the last normal number
+  constexpr float kRounder =
+      12582912.0F;          // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
+  x = std::max(x, -87.0F);  // e^-87 is the last normal number
   const float rounded = x * kLog2E + kRounder;
   const float n = rounded - kRounder;
   const float r = (x - n * kLn2High) - n * kLn2Low;

@@ -1,5 +1,6 @@
-// The kernels of a training step on one CPU core. Products are OpenBLAS's; the rest are loops that the compiler turns into vector code
-// (this room is built for it: see CMakeLists.txt). Matrices are row-major.
+// The kernels of a training step on one CPU core. Products are OpenBLAS's; the rest are loops that
+// the compiler turns into vector code (this room is built for it: see CMakeLists.txt). Matrices are
+// row-major.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ void multiply(const Product& work, const float* a, const float* b, float* c);
 void add_bias(std::span<float> rows, std::span<const float> bias, bool relu);
 void relu_backward(std::span<float> gradient, std::span<const float> activation);
 void sum_rows(std::span<const float> rows, std::span<float> sum);
-// Each row's loss times `weight` is returned in sum; `gradient` is that of the logits. Labels are whole numbers below `classes`.
+// Each row's loss times `weight` is returned in sum; `gradient` is that of the logits. Labels are
+// whole numbers below `classes`.
 [[nodiscard]] float cross_entropy(std::span<const float> logits, std::span<const float> labels,
                                   float weight, std::span<float> gradient);
 void copy_scaled(std::span<const float> from, float factor, std::span<float> to);

@@ -34,9 +34,7 @@ void CollectiveQueue::wait(Ticket ticket) {
   }
 }
 
-void CollectiveQueue::wait_all() {
-  wait(started_);
-}
+void CollectiveQueue::wait_all() { wait(started_); }
 
 bool CollectiveQueue::done(Ticket ticket) {
   const std::lock_guard lock(mutex_);

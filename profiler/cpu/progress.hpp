@@ -1,13 +1,18 @@
-// The communication stream of a CPU rank: collectives run one after the other, in the order they were started, beside whatever this
-// core computes. A CPU has no engine that moves data by itself, so somebody has to call MPI now and then, and who and how often decides
-// what a step costs (measured: docs/cpu-engine.md):
-//  - while the rank computes, a second thread on the same core wakes every kPace, goes on with the collective for the microseconds
-//    that takes, and sleeps again. A thread that waits inside MPI instead takes half of the core. One that yields there
-//    (mpi_yield_when_idle) is run again only when the scheduler thinks fit, and leaves a fast link idle for milliseconds; the switch
-//    would do the same to this thread's questions to MPI, so it stays as MPI sets it (off unless ranks outnumber cores);
-//  - while the rank waits for a collective, the waiting thread itself drives it, giving the core away between two attempts (there may
+// The communication stream of a CPU rank: collectives run one after the other, in the order they
+// were started, beside whatever this core computes. A CPU has no engine that moves data by itself,
+// so somebody has to call MPI now and then, and who and how often decides what a step costs
+// (measured: docs/cpu-engine.md):
+//  - while the rank computes, a second thread on the same core wakes every kPace, goes on with the
+//  collective for the microseconds
+//    that takes, and sleeps again. A thread that waits inside MPI instead takes half of the core.
+//    One that yields there (mpi_yield_when_idle) is run again only when the scheduler thinks fit,
+//    and leaves a fast link idle for milliseconds; the switch would do the same to this thread's
+//    questions to MPI, so it stays as MPI sets it (off unless ranks outnumber cores);
+//  - while the rank waits for a collective, the waiting thread itself drives it, giving the core
+//  away between two attempts (there may
 //    be more ranks than cores).
-// The calibration measures collectives through this same class, so that it times what the engine runs.
+// The calibration measures collectives through this same class, so that it times what the engine
+// runs.
 #pragma once
 
 #include <chrono>
@@ -33,7 +38,8 @@ class CollectiveQueue {
 
   static constexpr std::chrono::microseconds kPace{500};
 
-  // Takes a communicator of its own. Collective. A `pace` of zero leaves the queue alone until somebody waits.
+  // Takes a communicator of its own. Collective. A `pace` of zero leaves the queue alone until
+  // somebody waits.
   explicit CollectiveQueue(const Communicator& ranks, std::chrono::microseconds pace = kPace);
   CollectiveQueue(const CollectiveQueue&) = delete;
   CollectiveQueue& operator=(const CollectiveQueue&) = delete;

@@ -1,10 +1,12 @@
-// One collective as a state machine over messages between neighbours: the ring algorithm (Patarasuk and Yuan 2009), whose N-1 steps
-// each send one N-th of the buffer; an all-reduce is a reduce-scatter followed by an all-gather. It moves the least bytes possible.
+// One collective as a state machine over messages between neighbours: the ring algorithm (Patarasuk
+// and Yuan 2009), whose N-1 steps each send one N-th of the buffer; an all-reduce is a
+// reduce-scatter followed by an all-gather. It moves the least bytes possible.
 //
-// Why not MPI's own: Open MPI's non-blocking all-reduce sends the whole buffer to one rank and back when it is in place or there are
-// fewer than four ranks (coll/libnbc), and its blocking one cannot be left alone while this core computes. As a state machine it goes
-// on whenever somebody calls advance(), and it sums fp16 and bf16 in a known order: part c starts at rank c+1 and each next rank adds
-// its own, rounding once per addition.
+// Why not MPI's own: Open MPI's non-blocking all-reduce sends the whole buffer to one rank and back
+// when it is in place or there are fewer than four ranks (coll/libnbc), and its blocking one cannot
+// be left alone while this core computes. As a state machine it goes on whenever somebody calls
+// advance(), and it sums fp16 and bf16 in a known order: part c starts at rank c+1 and each next
+// rank adds its own, rounding once per addition.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +18,9 @@
 
 namespace ddpx::cpu {
 
-// What a collective works on. All-reduce: `whole`, in place. All-gather: `shard` into `whole`. Reduce-scatter: `whole` into `shard`.
-// The shards are equal, 1/ranks of `whole`, and do not overlap it.
+// What a collective works on. All-reduce: `whole`, in place. All-gather: `shard` into `whole`.
+// Reduce-scatter: `whole` into `shard`. The shards are equal, 1/ranks of `whole`, and do not
+// overlap it.
 struct CollectiveBuffers {
   Collective kind = Collective::all_reduce;
   DType dtype = DType::fp32;

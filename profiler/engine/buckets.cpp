@@ -2,8 +2,8 @@
 
 namespace ddpx::engine {
 
-BucketedAllReduce::BucketedAllReduce(Device& device, const Layout& layout,
-                                     const Strategy& strategy, Weights weights)
+BucketedAllReduce::BucketedAllReduce(Device& device, const Layout& layout, const Strategy& strategy,
+                                     Weights weights)
     : device_(device),
       layout_(layout),
       weights_(weights),
@@ -68,8 +68,7 @@ void BucketedAllReduce::after_backward(bool /*first*/, bool last, Trace* trace) 
       spanned(trace, Stream::compute, "decompress", bucket,
               [&] { device_.cast(part.half, part.full); });
     }
-    if (!view_)
-      spanned(trace, Stream::compute, "copy-out", bucket, [&] { copy_out(part); });
+    if (!view_) spanned(trace, Stream::compute, "copy-out", bucket, [&] { copy_out(part); });
   }
   next_ = 0;
 }

@@ -1,12 +1,14 @@
-// DistributedDataParallel in the steady state (PyTorch's reducer.cpp; docs/model.md, terms 3 and 8).
+// DistributedDataParallel in the steady state (PyTorch's reducer.cpp; docs/model.md, terms 3 and
+// 8).
 //
-// As each gradient appears it is copied into its bucket, divided by the number of ranks in the same pass. A full bucket is summed over
-// ranks on the communication stream, in the order of the buckets, while backward goes on. After backward each bucket is copied out
-// again after its own wait, so that only the last copy cannot hide under a later all-reduce; with gradient_as_bucket_view the
-// optimizer reads the buckets themselves.
+// As each gradient appears it is copied into its bucket, divided by the number of ranks in the same
+// pass. A full bucket is summed over ranks on the communication stream, in the order of the
+// buckets, while backward goes on. After backward each bucket is copied out again after its own
+// wait, so that only the last copy cannot hide under a later all-reduce; with
+// gradient_as_bucket_view the optimizer reads the buckets themselves.
 //
-// The compression hook sends half precision: a full bucket is cast, then divided in place (default_hooks.py), and cast back after the
-// sum; the copy into the bucket then does not divide.
+// The compression hook sends half precision: a full bucket is cast, then divided in place
+// (default_hooks.py), and cast back after the sum; the copy into the bucket then does not divide.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Weights and samples made from a seed, the same on every machine. Sample i is the same sample whichever rank trains on it, so that N
-// ranks at batch B and one rank at N*B see the same data.
+// Weights and samples made from a seed, the same on every machine. Sample i is the same sample
+// whichever rank trains on it, so that N ranks at batch B and one rank at N*B see the same data.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace ddpx::engine {
 // Uniform in [-1, 1), a function of its place only (SplitMix64, Steele et al. 2014).
 [[nodiscard]] float noise(std::uint64_t seed, std::uint64_t place);
 
-// As PyTorch starts a Linear: weights and biases uniform within 1/sqrt(in). In forward order, weight before bias.
+// As PyTorch starts a Linear: weights and biases uniform within 1/sqrt(in). In forward order,
+// weight before bias.
 [[nodiscard]] std::vector<float> initial_parameters(const Layout& layout, std::uint64_t seed);
 
 struct Samples {
@@ -22,8 +23,8 @@ struct Samples {
   std::vector<float> labels;
 };
 
-// Samples [first, first + count). The label is where the first `classes` inputs (repeated where there are fewer) are largest: something
-// that can be learnt.
+// Samples [first, first + count). The label is where the first `classes` inputs (repeated where
+// there are fewer) are largest: something that can be learnt.
 [[nodiscard]] Samples samples(const Layout& layout, std::uint64_t seed, std::size_t first,
                               std::size_t count);
 

@@ -1,9 +1,11 @@
-// What the engine asks of hardware: memory, the kernels of a training step, collectives on a stream of their own, and events between
-// the two streams. The step's logic (step.hpp) is written once against this interface; a device adds no order of its own.
+// What the engine asks of hardware: memory, the kernels of a training step, collectives on a stream
+// of their own, and events between the two streams. The step's logic (step.hpp) is written once
+// against this interface; a device adds no order of its own.
 //
-// The two streams have CUDA's meaning. Work on one stream runs in the order it was issued; nothing orders the streams against each
-// other but record() and wait(). A device may run work at once (a CPU core) or later (a GPU): the caller must not be able to tell,
-// except by time. Kernels run on the compute stream, collectives on the communication stream.
+// The two streams have CUDA's meaning. Work on one stream runs in the order it was issued; nothing
+// orders the streams against each other but record() and wait(). A device may run work at once (a
+// CPU core) or later (a GPU): the caller must not be able to tell, except by time. Kernels run on
+// the compute stream, collectives on the communication stream.
 //
 // Matrices are row-major and dense. Failures throw DeviceError.
 #pragma once
@@ -55,7 +57,8 @@ class Buffer {
   DType dtype_ = DType::fp32;
 };
 
-// A point in a stream's work; recorded anew, it forgets the point before. Belongs to the device that created it.
+// A point in a stream's work; recorded anew, it forgets the point before. Belongs to the device
+// that created it.
 struct Event {
   std::size_t index = 0;
 };
@@ -91,8 +94,8 @@ class Device {
   virtual void relu_backward(Slice gradient, Slice activation) = 0;
   // bias_gradient = sum of the rows of `gradient`.
   virtual void bias_gradient(Slice gradient, Slice bias_gradient) = 0;
-  // Softmax cross-entropy of `logits` (a row per label), each row weighted by `weight`: adds to loss[0], or with `fresh` sets it, and
-  // writes the gradient of the logits.
+  // Softmax cross-entropy of `logits` (a row per label), each row weighted by `weight`: adds to
+  // loss[0], or with `fresh` sets it, and writes the gradient of the logits.
   virtual void cross_entropy(Slice logits, Slice labels, float weight, bool fresh, Slice loss,
                              Slice gradient) = 0;
   virtual void copy(Slice from, Slice to) = 0;
@@ -107,8 +110,9 @@ class Device {
   // parameters -= rate * gradients
   virtual void sgd(Slice parameters, Slice gradients, float rate) = 0;
 
-  // Sums over ranks. All-reduce is in place (from and to are the same); all-gather's `from` and reduce-scatter's `to` are this rank's
-  // shard, 1/ranks of the other side. Issued in the same order on all ranks.
+  // Sums over ranks. All-reduce is in place (from and to are the same); all-gather's `from` and
+  // reduce-scatter's `to` are this rank's shard, 1/ranks of the other side. Issued in the same
+  // order on all ranks.
   virtual void collective(Collective kind, Slice from, Slice to) = 0;
 
   [[nodiscard]] virtual Event create_event() = 0;
@@ -120,8 +124,8 @@ class Device {
   virtual void synchronize() = 0;
   // Between two recorded events that have been reached.
   [[nodiscard]] virtual Seconds elapsed(Event from, Event to) = 0;
-  // Share of a step without communication in which the device works, where no kernel records are needed to know it: 1 where host and
-  // device are one.
+  // Share of a step without communication in which the device works, where no kernel records are
+  // needed to know it: 1 where host and device are one.
   [[nodiscard]] virtual std::optional<double> busy_share() const = 0;
 
   // Among the hosts of all ranks, outside the streams.

@@ -18,11 +18,11 @@ FsdpUnit::FsdpUnit(Device& device, Weights weights)
 void FsdpUnit::collective_in_turn(Collective kind, Slice from, Slice to, Trace* trace) {
   device_.record(Stream::compute, issued_);
   device_.wait(Stream::communication, issued_);
-  spanned(trace, Stream::communication, kind == Collective::all_gather ? "all-gather" : "reduce-scatter",
-          0, [&] { device_.collective(kind, from, to); });
+  spanned(trace, Stream::communication,
+          kind == Collective::all_gather ? "all-gather" : "reduce-scatter", 0,
+          [&] { device_.collective(kind, from, to); });
   device_.record(Stream::communication, arrived_);
-  spanned(trace, Stream::compute, kWaitSpan, 0,
-          [&] { device_.wait(Stream::compute, arrived_); });
+  spanned(trace, Stream::compute, kWaitSpan, 0, [&] { device_.wait(Stream::compute, arrived_); });
 }
 
 void FsdpUnit::before_forward(Trace* trace) {

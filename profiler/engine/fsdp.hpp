@@ -1,7 +1,9 @@
-// Fully sharded data parallel with the whole model as one unit (docs/model.md, term 9). Between micro-batches a rank keeps its shard of
-// the flat, padded parameters only. Before forward the shards are gathered and copied into place; after backward the gradients are
-// copied, divided by the number of ranks in the same pass, and reduce-scattered; the optimizer updates the shard. Every micro-batch
-// does both, as PyTorch does unless told otherwise. Nothing overlaps: there is one unit.
+// Fully sharded data parallel with the whole model as one unit (docs/model.md, term 9). Between
+// micro-batches a rank keeps its shard of the flat, padded parameters only. Before forward the
+// shards are gathered and copied into place; after backward the gradients are copied, divided by
+// the number of ranks in the same pass, and reduce-scattered; the optimizer updates the shard.
+// Every micro-batch does both, as PyTorch does unless told otherwise. Nothing overlaps: there is
+// one unit.
 #pragma once
 
 #include "profiler/engine/sharing.hpp"
@@ -25,7 +27,7 @@ class FsdpUnit : public Sharing {
 
   Device& device_;
   Weights weights_;
-  float share_;  // 1 / ranks
+  float share_;     // 1 / ranks
   Buffer staging_;  // whole: what was gathered, later what is scattered
   Buffer shard_;
   Buffer gradient_shard_;

@@ -1,5 +1,5 @@
-// Where a network's parameters lie in one flat buffer: in the order their gradients arrive, so that a bucket is one contiguous part of
-// it and the optimizer one kernel.
+// Where a network's parameters lie in one flat buffer: in the order their gradients arrive, so that
+// a bucket is one contiguous part of it and the optimizer one kernel.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct LinearLayer {
   bool relu = false;
   bool needs_data_gradient = true;
   Tensor bias;
-  Tensor weight;  // out x in
+  Tensor weight;                 // out x in
   std::size_t bias_arrival = 0;  // index into the arrival order; the weight's is the next
 };
 
@@ -39,7 +39,8 @@ class Layout {
   [[nodiscard]] std::size_t classes() const { return layers_.back().out; }
   [[nodiscard]] std::size_t widest() const;
 
-  // The buckets of DistributedDataParallel's steady state over the arrival order (model/buckets.hpp).
+  // The buckets of DistributedDataParallel's steady state over the arrival order
+  // (model/buckets.hpp).
   [[nodiscard]] std::vector<Bucket> buckets(BucketLimits limits) const;
 
   // Between the flat order and PyTorch's parameters(): layer by layer forward, weight before bias.

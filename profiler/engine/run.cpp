@@ -21,7 +21,8 @@ void check(const RunOptions& options) {
     throw InputError("warmup", std::to_string(options.warmup) + " given; at least 0 is needed");
 }
 
-// One micro-batch of this rank's own, used by every micro-batch of every step: loading data is not part of what is timed.
+// One micro-batch of this rank's own, used by every micro-batch of every step: loading data is not
+// part of what is timed.
 class Batch {
  public:
   Batch(Device& device, const Trainer& trainer, std::uint64_t seed)
@@ -68,12 +69,13 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   Trainer trainer(device, network, job, options.learning_rate);
   trainer.set_parameters(initial_parameters(trainer.layout(), options.seed));
   const Batch batch(device, trainer, options.seed + 1);
-  const std::vector<MicroBatch> micro_batches(
-      static_cast<std::size_t>(job.strategy.micro_batches), batch.slices());
+  const std::vector<MicroBatch> micro_batches(static_cast<std::size_t>(job.strategy.micro_batches),
+                                              batch.slices());
 
   EngineRun run;
   const int steps = warm_up(device, trainer, micro_batches, options, run, pulse);
-  // The end of one step is the beginning of the next: the host may run ahead, as it does in training.
+  // The end of one step is the beginning of the next: the host may run ahead, as it does in
+  // training.
   std::vector<Event> marks;
   for (int i = 0; i <= steps; ++i) marks.push_back(device.create_event());
   device.barrier();

@@ -14,7 +14,8 @@ namespace ddpx::engine {
 
 struct RunOptions {
   int steps = 20;  // at most
-  // Steps beyond the third are left out when they would take longer than this, judged from the warm-up.
+  // Steps beyond the third are left out when they would take longer than this, judged from the
+  // warm-up.
   std::optional<Seconds> budget = std::nullopt;
   int warmup = 5;  // caches, buffers and connections are touched for the first time
   std::uint64_t seed = 1;
@@ -32,8 +33,8 @@ struct EngineRun {
   std::optional<double> busy_share;
 };
 
-// Trains network by `job` on every rank of the device, which must be job.gpus. Throws InputError for options or a job that make no sense.
-// Collective.
+// Trains network by `job` on every rank of the device, which must be job.gpus. Throws InputError
+// for options or a job that make no sense. Collective.
 [[nodiscard]] EngineRun run_engine(Device& device, const Network& network, const Job& job,
                                    const RunOptions& options, Pulse& pulse);
 

@@ -13,8 +13,7 @@ bool is_shared(const Strategy& strategy, int ranks) { return ranks > 1 && strate
 std::unique_ptr<Sharing> make_sharing(Device& device, const Layout& layout,
                                       const Strategy& strategy, Weights weights) {
   if (!is_shared(strategy, device.ranks())) return std::make_unique<Independent>(weights);
-  if (strategy.sharding == Sharding::fsdp_unit)
-    return std::make_unique<FsdpUnit>(device, weights);
+  if (strategy.sharding == Sharding::fsdp_unit) return std::make_unique<FsdpUnit>(device, weights);
   return std::make_unique<BucketedAllReduce>(device, layout, strategy, weights);
 }
 

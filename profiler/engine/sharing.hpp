@@ -1,5 +1,6 @@
-// How ranks share gradients: the part of a step that differs between strategies. The trainer calls these hooks at fixed points of every
-// micro-batch; everything is issued, nothing waits on the host.
+// How ranks share gradients: the part of a step that differs between strategies. The trainer calls
+// these hooks at fixed points of every micro-batch; everything is issued, nothing waits on the
+// host.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,8 @@ class Sharing {
   virtual ~Sharing() = default;
 
   virtual void before_forward(Trace* /*trace*/) {}
-  // Every gradient of the micro-batch starts at zero: what has been accumulated so far is elsewhere.
+  // Every gradient of the micro-batch starts at zero: what has been accumulated so far is
+  // elsewhere.
   [[nodiscard]] virtual bool starts_afresh() const { return false; }
   // The gradient of tensor `arrival` is complete in this rank, in the step's last micro-batch.
   virtual void arrived(std::size_t /*arrival*/, Trace* /*trace*/) {}
@@ -32,7 +34,8 @@ class Sharing {
   virtual void after_backward(bool /*first*/, bool /*last*/, Trace* /*trace*/) {}
   // What the optimizer updates, and with what.
   [[nodiscard]] virtual Weights to_update() const = 0;
-  // The whole parameters, wherever they are kept between steps, back in the trainer's buffer; and from there.
+  // The whole parameters, wherever they are kept between steps, back in the trainer's buffer; and
+  // from there.
   virtual void gather_parameters() {}
   virtual void scatter_parameters() {}
 };

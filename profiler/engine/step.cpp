@@ -23,12 +23,12 @@ const Job& checked(const Job& job, const Device& device) {
                                    std::to_string(device.ranks()) + " running; start as many");
   }
   if (!device.supports(job.dtype)) {
-    throw InputError("--dtype", "this device has no " + std::string(name(job.dtype)) +
-                                    " products; give fp32");
+    throw InputError("--dtype",
+                     "this device has no " + std::string(name(job.dtype)) + " products; give fp32");
   }
   if (job.optimizer != Optimizer::sgd) {
-    throw InputError("--optimizer", "the native engine runs sgd, not " +
-                                        std::string(name(job.optimizer)));
+    throw InputError("--optimizer",
+                     "the native engine runs sgd, not " + std::string(name(job.optimizer)));
   }
   return job;
 }

@@ -1,5 +1,6 @@
-// One optimizer step of data-parallel training, really done: forward, backward, gradients shared by the job's strategy, SGD. The order
-// of work is the one that model/step.hpp prices, and it stands here once for every device.
+// One optimizer step of data-parallel training, really done: forward, backward, gradients shared by
+// the job's strategy, SGD. The order of work is the one that model/step.hpp prices, and it stands
+// here once for every device.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ struct MicroBatch {
 
 class Trainer {
  public:
-  // Throws InputError for a job that this engine or this device cannot run. Keeps a reference to the device. `job.gpus` must be the
-  // device's number of ranks. Collective.
+  // Throws InputError for a job that this engine or this device cannot run. Keeps a reference to
+  // the device. `job.gpus` must be the device's number of ranks. Collective.
   Trainer(Device& device, const Network& network, const Job& job, float learning_rate);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
@@ -30,12 +31,14 @@ class Trainer {
   // In PyTorch's order: layer by layer, weight before bias. Collective.
   void set_parameters(std::span<const float> forward_order);
   [[nodiscard]] std::vector<float> parameters();
-  // Of the last step, as the optimizer saw them: averaged over ranks and micro-batches. Not with FSDP, which keeps a shard.
+  // Of the last step, as the optimizer saw them: averaged over ranks and micro-batches. Not with
+  // FSDP, which keeps a shard.
   [[nodiscard]] std::vector<float> gradients();
   // Of the last step: mean over this rank's samples.
   [[nodiscard]] double loss();
 
-  // Issues one step over the strategy's micro-batches; Device::synchronize() ends it. The loss is the mean over all samples of the step.
+  // Issues one step over the strategy's micro-batches; Device::synchronize() ends it. The loss is
+  // the mean over all samples of the step.
   void step(std::span<const MicroBatch> micro_batches, Trace* trace = nullptr);
 
  private:
@@ -58,9 +61,9 @@ class Trainer {
   std::size_t rows_;
   Buffer parameters_;  // flat, in Layout's order
   Buffer gradients_;
-  Buffer fresh_;                    // a tensor's gradient before it is added to those of earlier micro-batches
-  std::vector<Buffer> outputs_;     // of each layer, after ReLU
-  Buffer output_gradients_[2];      // of the layer at hand and of the one before it
+  Buffer fresh_;  // a tensor's gradient before it is added to those of earlier micro-batches
+  std::vector<Buffer> outputs_;  // of each layer, after ReLU
+  Buffer output_gradients_[2];   // of the layer at hand and of the one before it
   Buffer loss_;
   std::unique_ptr<Sharing> sharing_;
 };

@@ -1,5 +1,6 @@
-// A step's spans as the device measured them, under the names the forecast gives its own: event pairs around the work, read when the
-// step is over. Recording an event costs a device next to nothing and never makes it wait.
+// A step's spans as the device measured them, under the names the forecast gives its own: event
+// pairs around the work, read when the step is over. Recording an event costs a device next to
+// nothing and never makes it wait.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 
-const std::string kMachine = "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
+const std::string kMachine =
+    "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
 const std::string kLink = "pcie3=calibration/links/interconnects.json";
 
 class ValidateRun : public testing::Test {
@@ -67,16 +68,15 @@ TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone)
 }
 
 TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_again) {
-  const ProgramResult result = run({"--sweep", "width=16:64", "--network", "mlp:depth=2", "--batch",
-                                    "4", "--link", kLink});
+  const ProgramResult result =
+      run({"--sweep", "width=16:64", "--network", "mlp:depth=2", "--batch", "4", "--link", kLink});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Runs measured = runs();
   ASSERT_EQ(measured.rows.size(), 6U);
   EXPECT_EQ(measured.rows[2].network, "mlp:depth=2,width=64");
   EXPECT_EQ(measured.rows[2].link, "pcie3");
-  const ProgramResult again =
-      test::run_program("ddpx-validate", {"--measured", path("runs.json"), "--machine", kMachine,
-                                          "--link", kLink});
+  const ProgramResult again = test::run_program(
+      "ddpx-validate", {"--measured", path("runs.json"), "--machine", kMachine, "--link", kLink});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, result.out);
 }
@@ -122,8 +122,9 @@ TEST_F(ValidateRun, options_of_run_without_it_are_refused) {
 }
 
 TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) {
-  const ProgramResult result = test::run_program(
-      "ddpx-validate", {"--run", "--machine", kMachine, "--runs", path("no/such/folder/runs.json"), "--link", kLink});
+  const ProgramResult result =
+      test::run_program("ddpx-validate", {"--run", "--machine", kMachine, "--runs",
+                                          path("no/such/folder/runs.json"), "--link", kLink});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("--runs"));
 }
@@ -133,7 +134,8 @@ TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
 }
 
 // Kills rank 1 of the second process set that has one: something is finished by then.
-TEST_F(ValidateRun, a_killed_rank_ends_the_run_is_named_leaves_no_process_and_what_is_finished_is_kept) {
+TEST_F(ValidateRun,
+       a_killed_rank_ends_the_run_is_named_leaves_no_process_and_what_is_finished_is_kept) {
   io::write_text(path("kill.sh"), R"(
     first=
     for i in $(seq 2000); do

@@ -115,7 +115,7 @@ TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
        {"ddp,accumulate=8",
         "ddp,acumulate=8",
         {"rows[1].strategy: 'acumulate=8' is not a strategy", "accumulate=K"}},
-       {"ddp,accumulate=8", "ddp\\n,accumulate=8", {"rows[1].strategy", "is not a strategy"}},
+       {"ddp,accumulate=8", "ddp\\n,accumulate=8", {"rows[1].strategy", "no control characters"}},
        {"\"device_busy_share\": 0.95", "\"device_busy_share\": 95", {"from 0 to 1"}},
        {"\"optimizer\": \"adamw\"", "\"optimizer\": \"lion\"", {"accepted: sgd, adamw"}},
        {"\"notes\"", "\"note\"", {"did you mean notes?"}}});

@@ -70,13 +70,15 @@ TEST(Forecasts, with_sure_constants_have_no_width) {
 }
 
 TEST(Forecasts, carry_the_links_error_by_its_share_of_the_step) {
-  // 7.5 of 12.5 s are the queue of all-reduces from second 5 on: 10 % of them is 0.75 s.
+  // 7.5 of 12.5 s are the queue of all-reduces from second 5 on: times 1.1 either way.
   const Forecast f = forecast(machine(), link(2.5, 0.1), network(), kJob);
   EXPECT_DOUBLE_EQ(f.step_time_s.value, 12.5);
-  EXPECT_NEAR(f.step_time_s.high - 12.5, kNormalQuantile90 * 0.75, 1e-9);
-  EXPECT_NEAR(12.5 - f.step_time_s.low, kNormalQuantile90 * 0.75, 1e-9);
-  EXPECT_NEAR(f.sensitivity[static_cast<std::size_t>(Source::link)], kNormalQuantile90 * 0.06,
+  EXPECT_NEAR(std::log(f.step_time_s.high / 12.5), kNormalQuantile90 * std::log(13.25 / 12.5),
               1e-9);
+  EXPECT_NEAR(std::log(f.step_time_s.low / 12.5),
+              kNormalQuantile90 * std::log((5 + 7.5 / 1.1) / 12.5), 1e-9);
+  EXPECT_NEAR(f.sensitivity[static_cast<std::size_t>(Source::link)],
+              kNormalQuantile90 * std::log(1.06), 1e-9);
   EXPECT_EQ(f.sensitivity[static_cast<std::size_t>(Source::compute)], 0);
   EXPECT_EQ(f.sensitivity[static_cast<std::size_t>(Source::host)], 0);
 }
@@ -91,8 +93,8 @@ TEST(Forecasts, add_a_residual_of_their_own_to_both_steps) {
   Machine m = machine();
   m.residual = 0.01;
   const Forecast f = forecast(m, link(2), network(), kJob);
-  EXPECT_NEAR(f.step_time_s.relative_half_width(), 0.01 * kNormalQuantile90, 1e-9);
-  EXPECT_NEAR(f.speedup.relative_half_width(), 0.01 * std::sqrt(2) * kNormalQuantile90, 1e-9);
+  EXPECT_NEAR(f.step_time_s.relative_half_width(), 0.01 * kNormalQuantile90, 1e-5);
+  EXPECT_NEAR(f.speedup.relative_half_width(), 0.01 * std::sqrt(2) * kNormalQuantile90, 1e-5);
 }
 
 struct Configuration {
@@ -130,11 +132,12 @@ TEST(Forecasts, by_linear_propagation_agree_with_monte_carlo_within_15_percent) 
 
 TEST(Forecasts, know_which_way_a_kink_goes) {
   // Each all-reduce takes just the second in which layer 1 computes: 10 % more delays the last by
-  // 0.1 and makes it 0.1 longer; 10 % less only shortens it.
+  // 0.1 and makes it 0.1 longer; as much less only shortens it.
   const Forecast f = forecast(machine(), link(1, 0.1), network(), kJob);
   EXPECT_DOUBLE_EQ(f.step_time_s.value, 9);
-  EXPECT_NEAR(f.step_time_s.high - 9, kNormalQuantile90 * 0.2, 1e-9);
-  EXPECT_NEAR(9 - f.step_time_s.low, kNormalQuantile90 * 0.1, 1e-9);
+  EXPECT_NEAR(std::log(f.step_time_s.high / 9), kNormalQuantile90 * std::log(9.2 / 9), 1e-9);
+  EXPECT_NEAR(std::log(f.step_time_s.low / 9), kNormalQuantile90 * std::log((8 + 1 / 1.1) / 9),
+              1e-9);
 }
 
 TEST(Forecasts, take_a_learned_half_width_over_everything_else) {
@@ -190,10 +193,17 @@ TEST(Forecasts, measure_speedup_against_the_machines_own_timing_of_that_step) {
   const Forecast f = forecast(m, link(2), network(), kJob);
   EXPECT_TRUE(f.one_gpu_measured);
   EXPECT_DOUBLE_EQ(f.speedup.value, 2 * 8.8 / 11);
-  EXPECT_NEAR(f.speedup.relative_half_width(), std::hypot(0.01, 0.02) * kNormalQuantile90, 1e-9);
+  EXPECT_NEAR(f.speedup.relative_half_width(), std::hypot(0.01, 0.02) * kNormalQuantile90, 1e-4);
   Job other = kJob;
   other.optimizer = Optimizer::adamw;
   EXPECT_FALSE(forecast(m, link(2), network(), other).one_gpu_measured);
+}
+
+TEST(Forecasts, of_a_link_that_is_hardly_known_stay_above_zero_and_near_linear) {
+  const Forecast f = forecast(machine(), link(50, 3), network(), kJob);
+  EXPECT_GT(f.step_time_s.low, 0);
+  EXPECT_GT(f.samples_per_s.high, f.samples_per_s.value);
+  EXPECT_LE(f.speedup.high, 2.2);
 }
 
 TEST(Verdicts, depend_on_where_one_lies) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/error.hpp"
 #include "tests/validation/runs_for_tests.hpp"
 
@@ -39,7 +41,7 @@ TEST(Compare, the_summary_of_known_errors_is_exact) {
   EXPECT_NEAR(c.summary.max_abs_error, 0.50, kClose);
   EXPECT_NEAR(c.summary.median_error, 0.01, kClose);
   // The interval is 5 % x 1.645 to either side.
-  EXPECT_NEAR(c.summary.median_half_width, 0.05 * kNormalQuantile90, kClose);
+  EXPECT_NEAR(c.summary.median_half_width, std::sinh(0.05 * kNormalQuantile90), kClose);
   EXPECT_DOUBLE_EQ(c.summary.interval_coverage, 0.8);
 }
 

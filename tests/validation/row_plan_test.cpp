@@ -32,8 +32,9 @@ TEST(RowPlan, a_grid_is_every_combination_once) {
 
 TEST(RowPlan, rows_of_the_same_work_share_one_one_gpu_row) {
   const std::vector<RunRow> rows = with_one_gpu_rows(rows_of(grid()));
-  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const RunRow& row) { return row.job.gpus == 1; }),
-            2 * 3);
+  EXPECT_EQ(
+      std::count_if(rows.begin(), rows.end(), [](const RunRow& row) { return row.job.gpus == 1; }),
+      2 * 3);
   for (const RunRow& row : rows) {
     if (row.job.gpus == 1) {
       EXPECT_EQ(describe(row.job.strategy), "ddp");

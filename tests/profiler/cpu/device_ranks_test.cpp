@@ -1,5 +1,5 @@
-// What several ranks train together against what one trains alone. The one alone is the mock device, whose kernels are written
-// independently.
+// What several ranks train together against what one trains alone. The one alone is the mock
+// device, whose kernels are written independently.
 #include "profiler/cpu/device.hpp"
 
 #include <gmock/gmock.h>
@@ -47,10 +47,10 @@ TEST(Training, ranks_together_give_the_weights_of_one_rank_with_all_their_sample
     for (const int k : {1, 3}) {
       strategy.micro_batches = k;
       const double batch = 6;
-      const Trained together = train(device, small_network(), native_job(ranks, batch, strategy), kSteps);
+      const Trained together =
+          train(device, small_network(), native_job(ranks, batch, strategy), kSteps);
       engine::MockDevice mock;
-      const Trained alone =
-          train(mock, small_network(), native_job(1, batch * k * ranks), kSteps);
+      const Trained alone = train(mock, small_network(), native_job(1, batch * k * ranks), kSteps);
       EXPECT_LT(difference(together.parameters, alone.parameters), kSameToRounding)
           << describe(strategy) << " on " << ranks;
       const auto all = from_all_ranks(together.parameters);
@@ -70,8 +70,8 @@ TEST(Training, without_synchronisation_each_rank_trains_alone_on_its_own_samples
     engine::MockDevice mock;
     Strategy plain;
     plain.micro_batches = k;
-    const Trained alone = train(mock, small_network(), native_job(1, 6, plain), kSteps, 7,
-                                device.rank(), ranks);
+    const Trained alone =
+        train(mock, small_network(), native_job(1, 6, plain), kSteps, 7, device.rank(), ranks);
     EXPECT_LT(difference(here.parameters, alone.parameters), kSameToRounding);
     for (std::size_t i = 0; i < here.losses.size(); ++i)
       EXPECT_NEAR(here.losses[i], alone.losses[i], 1e-5);
@@ -90,8 +90,8 @@ struct Rounding {
 float round_half(float v) { return to_float(to_half(v)); }
 float round_bfloat16(float v) { return to_float(to_bfloat16(v)); }
 
-// The hook's arithmetic by its definition: cast, divide in half precision, then the ring's order of additions: part c starts at rank
-// c+1 and every next rank adds its own, rounding each time.
+// The hook's arithmetic by its definition: cast, divide in half precision, then the ring's order of
+// additions: part c starts at rank c+1 and every next rank adds its own, rounding each time.
 std::vector<float> averaged(const std::vector<std::vector<float>>& gradients, std::size_t begin,
                             std::size_t count, const Rounding& to) {
   const std::size_t ranks = gradients.size();
@@ -126,7 +126,8 @@ TEST(Training, compressed_gradients_are_those_of_a_reference_that_rounds_alike_t
   CpuDevice& device = shared_device();
   const int ranks = device.ranks();
   if (ranks == 1) GTEST_SKIP() << "one rank: nothing is compressed";
-  for (const Rounding& rounding : {Rounding{DType::fp16, &round_half}, Rounding{DType::bf16, &round_bfloat16}}) {
+  for (const Rounding& rounding :
+       {Rounding{DType::fp16, &round_half}, Rounding{DType::bf16, &round_bfloat16}}) {
     for (const bool view : {false, true}) {
       Strategy strategy;
       strategy.buckets = {Bytes(100), Bytes(2500)};
@@ -147,7 +148,8 @@ TEST(Training, compressed_gradients_are_those_of_a_reference_that_rounds_alike_t
           const std::vector<float> sums = averaged(flat, begin, count, rounding);
           expected.insert(expected.end(), sums.begin(), sums.end());
         }
-        const std::vector<float> seen = gradients_of(native_job(ranks, 6, strategy), parameters, step);
+        const std::vector<float> seen =
+            gradients_of(native_job(ranks, 6, strategy), parameters, step);
         ASSERT_EQ(layout.to_flat(seen), expected) << describe(strategy) << ", step " << step;
         for (std::size_t i = 0; i < seen.size(); ++i) parameters[i] -= kRate * seen[i];
       }

@@ -1,4 +1,5 @@
-// Collectives of CPU ranks: every kind, dtype and awkward size against plain sums, and several under way at once.
+// Collectives of CPU ranks: every kind, dtype and awkward size against plain sums, and several
+// under way at once.
 #include "profiler/cpu/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -22,11 +23,17 @@ float value(int rank, std::size_t i) {
 template <class T>
 T narrow(float v);
 template <>
-float narrow<float>(float v) { return v; }
+float narrow<float>(float v) {
+  return v;
+}
 template <>
-Half narrow<Half>(float v) { return to_half(v); }
+Half narrow<Half>(float v) {
+  return to_half(v);
+}
 template <>
-Bfloat16 narrow<Bfloat16>(float v) { return to_bfloat16(v); }
+Bfloat16 narrow<Bfloat16>(float v) {
+  return to_bfloat16(v);
+}
 
 float widen(float v) { return v; }
 float widen(Half v) { return to_float(v); }
@@ -93,7 +100,8 @@ TYPED_TEST(Collectives, all_gather_puts_the_shards_in_the_order_of_ranks) {
   }
 }
 
-TYPED_TEST(Collectives, reduce_scatter_gives_each_rank_its_part_of_the_sum_and_leaves_its_input_alone) {
+TYPED_TEST(Collectives,
+           reduce_scatter_gives_each_rank_its_part_of_the_sum_and_leaves_its_input_alone) {
   Group g;
   for (const std::size_t n : {0U, 1U, 7U, 100003U}) {
     auto whole = whole_of<TypeParam>(g.rank(), n * static_cast<std::size_t>(g.ranks));
@@ -161,9 +169,8 @@ TEST(CollectiveQueue, shards_that_do_not_make_the_whole_are_refused) {
   if (g.ranks == 1) GTEST_SKIP() << "one rank: any shard is the whole";
   std::vector<float> whole(10);
   std::vector<float> shard(3);
-  EXPECT_THROW(
-      g.queue.start({Collective::all_gather, DType::fp32, bytes(whole), bytes(shard)}),
-      std::runtime_error);
+  EXPECT_THROW(g.queue.start({Collective::all_gather, DType::fp32, bytes(whole), bytes(shard)}),
+               std::runtime_error);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Tests that every rank of an mpirun runs together: the device they share, and values of all ranks in each of them.
+// Tests that every rank of an mpirun runs together: the device they share, and values of all ranks
+// in each of them.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// Runs the same tests on every rank. The first rank prints them all, the others what fails; any failure fails the run.
+// Runs the same tests on every rank. The first rank prints them all, the others what fails; any
+// failure fails the run.
 #include <gtest/gtest.h>
 
 #include <algorithm>

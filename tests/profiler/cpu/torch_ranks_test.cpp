@@ -1,4 +1,5 @@
-// The same weights and data through PyTorch's DistributedDataParallel (over Gloo) and through the engine: equal losses, step by step.
+// The same weights and data through PyTorch's DistributedDataParallel (over Gloo) and through the
+// engine: equal losses, step by step.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -51,8 +52,11 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  std::vector<Case> all{{"ddp", {}}, {"small_buckets", {}, 2e-3}, {"bucket_view", {}},
-                        {"accumulate", {}}, {"fp16", {}}};
+  std::vector<Case> all{{"ddp", {}},
+                        {"small_buckets", {}, 2e-3},
+                        {"bucket_view", {}},
+                        {"accumulate", {}},
+                        {"fp16", {}}};
   all[1].strategy.buckets = BucketLimits::explicit_cap(all[1].bucket_cap_mb * kMiB);
   all[2].strategy.bucket_view = true;
   all[3].strategy.micro_batches = kMostMicroBatches;
@@ -62,15 +66,16 @@ std::vector<Case> cases() {
 
 void write_job(int ranks) {
   std::ofstream file(folder() / "job.json");
-  file << "{\"width\": " << kShape.width << ", \"depth\": " << kShape.depth << ", \"classes\": "
-       << kShape.classes << ", \"ranks\": " << ranks << ", \"steps\": " << kSteps
-       << ", \"rows\": " << kRows << ", \"learning_rate\": " << kRate << ", \"cases\": [";
+  file << "{\"width\": " << kShape.width << ", \"depth\": " << kShape.depth
+       << ", \"classes\": " << kShape.classes << ", \"ranks\": " << ranks
+       << ", \"steps\": " << kSteps << ", \"rows\": " << kRows << ", \"learning_rate\": " << kRate
+       << ", \"cases\": [";
   const char* separator = "";
   for (const Case& c : cases()) {
-    file << separator << "{\"name\": \"" << c.name << "\", \"micro_batches\": "
-         << c.strategy.micro_batches << ", \"bucket_view\": "
-         << (c.strategy.bucket_view ? "true" : "false") << ", \"bucket_cap_mb\": "
-         << c.bucket_cap_mb << ", \"compress\": \""
+    file << separator << "{\"name\": \"" << c.name
+         << "\", \"micro_batches\": " << c.strategy.micro_batches
+         << ", \"bucket_view\": " << (c.strategy.bucket_view ? "true" : "false")
+         << ", \"bucket_cap_mb\": " << c.bucket_cap_mb << ", \"compress\": \""
          << (c.strategy.compression ? name(*c.strategy.compression) : "") << "\"}";
     separator = ", ";
   }
@@ -98,12 +103,14 @@ void write_inputs(int ranks) {
 std::pair<int, std::string> run_reference() {
   // mpirun's variables would make Python's processes think they are ranks of ours.
   const std::string command =
-      "env -i PATH=/usr/bin:/bin HOME=/tmp /usr/bin/python3 tests/profiler/engine/torch_reference.py " +
+      "env -i PATH=/usr/bin:/bin HOME=/tmp /usr/bin/python3 "
+      "tests/profiler/engine/torch_reference.py " +
       folder().string() + " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   std::string said;
   std::array<char, 4096> piece{};
-  while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), pipe)) said.append(piece.data(), n);
+  while (const std::size_t n = std::fread(piece.data(), 1, piece.size(), pipe))
+    said.append(piece.data(), n);
   return {WEXITSTATUS(::pclose(pipe)), said};
 }
 
@@ -127,7 +134,8 @@ TEST(Torch, losses_and_weights_equal_those_of_pytorch_from_the_same_weights_and_
         train(device, mlp(kShape), native_job(ranks, kRows, c.strategy), kSteps, kSeed);
     const std::vector<float> losses = read(c.name + "-losses.f32");
     ASSERT_EQ(losses.size(), static_cast<std::size_t>(ranks * kSteps)) << c.name;
-    // Gradients differ in the last place of fp32 before they are rounded to half, and then by one unit of that.
+    // Gradients differ in the last place of fp32 before they are rounded to half, and then by one
+    // unit of that.
     const double tolerance = c.strategy.compression ? 1e-3 : 1e-5;
     for (int s = 0; s < kSteps; ++s) {
       const float theirs = losses[static_cast<std::size_t>(device.rank() * kSteps + s)];

@@ -13,8 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 
-// Two layers of four, three classes. Arrival: head bias 3, head weight 12, fc1 bias 4, weight 16, fc0 bias 4, weight 16. Bytes: 12 48
-// 16 64 16 64.
+// Two layers of four, three classes. Arrival: head bias 3, head weight 12, fc1 bias 4, weight 16,
+// fc0 bias 4, weight 16. Bytes: 12 48 16 64 16 64.
 Network tiny() { return mlp({.width = 4, .depth = 2, .classes = 3}); }
 
 // The calls of one step that match the words.
@@ -48,12 +48,12 @@ TEST(Buckets, gradients_are_copied_in_as_they_appear_and_a_full_bucket_leaves_at
   EXPECT_THAT(calls(two_buckets(), {"product weight", "copy", "all_reduce", "record", "wait"}),
               ElementsAre("product weight_gradient 12", "copy_scaled 3", "copy_scaled 12",  //
                           "record compute", "wait communication", "all_reduce 15",
-                          "record communication",                                          //
+                          "record communication",                                           //
                           "product weight_gradient 16", "copy_scaled 4", "copy_scaled 16",  //
                           "product weight_gradient 16", "copy_scaled 4", "copy_scaled 16",  //
                           "record compute", "wait communication", "all_reduce 40",
-                          "record communication",                     //
-                          "wait compute", "copy 3", "copy 12",        // after its own wait only
+                          "record communication",               //
+                          "wait compute", "copy 3", "copy 12",  // after its own wait only
                           "wait compute", "copy 4", "copy 16", "copy 4", "copy 16"));
 }
 
@@ -64,7 +64,8 @@ TEST(Buckets, bucket_view_copies_nothing_out_and_the_optimizer_reads_the_buckets
               ElementsAre("wait compute", "wait compute", "sgd 55"));
 }
 
-TEST(Buckets, the_default_is_one_bucket_here_and_an_explicit_small_cap_one_per_tensor_that_reaches_it) {
+TEST(Buckets,
+     the_default_is_one_bucket_here_and_an_explicit_small_cap_one_per_tensor_that_reaches_it) {
   EXPECT_THAT(calls({}, {"all_reduce"}), ElementsAre("all_reduce 55"));
   Strategy strategy;
   strategy.buckets = BucketLimits::explicit_cap(Bytes(1));
@@ -93,22 +94,24 @@ TEST(Buckets, only_the_last_micro_batch_synchronises_and_copies) {
 TEST(Buckets, later_micro_batches_add_each_tensor_once) {
   Strategy strategy;
   strategy.micro_batches = 2;
-  EXPECT_THAT(calls(strategy, {"add "}), ElementsAre("add 3", "add 12", "add 4", "add 16", "add 4", "add 16"));
+  EXPECT_THAT(calls(strategy, {"add "}),
+              ElementsAre("add 3", "add 12", "add 4", "add 16", "add 4", "add 16"));
 }
 
 TEST(Buckets, the_compression_hook_casts_and_divides_full_buckets_and_casts_back_after_each_wait) {
   Strategy strategy = two_buckets();
   strategy.compression = DType::fp16;
   EXPECT_THAT(calls(strategy, {"cast", "scale", "all_reduce", "wait compute", "copy"}),
-              ElementsAre("copy 3", "copy 12", "cast 15", "scale 15", "all_reduce 15",   //
+              ElementsAre("copy 3", "copy 12", "cast 15", "scale 15", "all_reduce 15",  //
                           "copy 4", "copy 16", "copy 4", "copy 16", "cast 40", "scale 40",
-                          "all_reduce 40",                                                //
-                          "wait compute", "cast 15", "copy 3", "copy 12",                 //
+                          "all_reduce 40",                                 //
+                          "wait compute", "cast 15", "copy 3", "copy 12",  //
                           "wait compute", "cast 40", "copy 4", "copy 16", "copy 4", "copy 16"));
 }
 
 TEST(Buckets, one_rank_has_no_buckets) {
-  EXPECT_THAT(calls(two_buckets(), {"all_reduce", "copy"}, 1), ElementsAreArray(std::vector<std::string>{}));
+  EXPECT_THAT(calls(two_buckets(), {"all_reduce", "copy"}, 1),
+              ElementsAreArray(std::vector<std::string>{}));
 }
 
 TEST(Buckets, steps_after_the_first_are_alike) {

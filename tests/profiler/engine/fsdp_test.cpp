@@ -37,16 +37,17 @@ std::vector<std::string> calls(int k) {
 }
 
 TEST(Fsdp, gathers_before_forward_scatters_after_backward_and_updates_its_shard) {
-  EXPECT_THAT(calls(1), ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
-                                    "copy_scaled 56", "reduce_scatter 56", "wait compute", "sgd 14"));
+  EXPECT_THAT(calls(1),
+              ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                          "copy_scaled 56", "reduce_scatter 56", "wait compute", "sgd 14"));
 }
 
 TEST(Fsdp, shares_every_micro_batch_and_adds_the_shards) {
-  EXPECT_THAT(calls(2),
-              ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
-                          "copy_scaled 56", "reduce_scatter 56", "wait compute",  //
-                          "all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
-                          "copy_scaled 56", "reduce_scatter 56", "wait compute", "add 14", "sgd 14"));
+  EXPECT_THAT(calls(2), ElementsAre("all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                                    "copy_scaled 56", "reduce_scatter 56", "wait compute",  //
+                                    "all_gather 56", "wait compute", "copy 56", "cross_entropy 6",
+                                    "copy_scaled 56", "reduce_scatter 56", "wait compute", "add 14",
+                                    "sgd 14"));
 }
 
 TEST(Fsdp, one_rank_shards_nothing) {

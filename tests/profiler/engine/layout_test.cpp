@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Layout, tensors_lie_in_the_order_their_gradients_arrive_bias_before_weight_from_the_last_layer) {
+TEST(Layout,
+     tensors_lie_in_the_order_their_gradients_arrive_bias_before_weight_from_the_last_layer) {
   const Layout layout(mlp({.width = 4, .depth = 1, .classes = 3}));
   ASSERT_EQ(layout.arrival().size(), 4U);
   EXPECT_EQ(layout.arrival()[0].elements, 3U);   // head bias
@@ -58,8 +59,8 @@ TEST(Layout, a_wrong_number_of_parameters_is_refused_with_both_numbers) {
 }
 
 TEST(Layout, the_buckets_are_those_of_the_model) {
-  // Width 512: a layer is 512*512*4 B = 1 MiB and its bias 2 KiB; the head 512*64*4 = 128 KiB and 256 B.
-  // First limit 1 MiB: head (131,328 B) + bias and weight of fc7 (1,050,624 B) reach it.
+  // Width 512: a layer is 512*512*4 B = 1 MiB and its bias 2 KiB; the head 512*64*4 = 128 KiB and
+  // 256 B. First limit 1 MiB: head (131,328 B) + bias and weight of fc7 (1,050,624 B) reach it.
   const std::vector<Bucket> buckets =
       Layout(mlp({.width = 512, .depth = 8})).buckets(BucketLimits{});
   ASSERT_EQ(buckets.size(), 2U);
@@ -70,8 +71,9 @@ TEST(Layout, the_buckets_are_those_of_the_model) {
 }
 
 TEST(Layout, a_network_that_is_no_perceptron_is_refused_by_name) {
-  for (const Network& network : {gpt({.layers = 1, .hidden = 8, .heads = 2, .sequence = 4, .vocabulary = 10}),
-                                 opaque({.parameters = 100, .compute_per_sample = Seconds(1e-3)})}) {
+  for (const Network& network :
+       {gpt({.layers = 1, .hidden = 8, .heads = 2, .sequence = 4, .vocabulary = 10}),
+        opaque({.parameters = 100, .compute_per_sample = Seconds(1e-3)})}) {
     EXPECT_THROW(static_cast<void>(Layout(network)), InputError) << network.name;
   }
   EXPECT_THROW(static_cast<void>(Layout(Network{})), InputError);

@@ -1,8 +1,10 @@
-// A device for one process: every kernel written as plainly as its definition, so that it is a reference for the real ones; every call
-// noted, so that tests can read the schedule; and every access to memory checked against the streams' order, so that a missing event
-// is found even though the mock itself runs everything at once.
+// A device for one process: every kernel written as plainly as its definition, so that it is a
+// reference for the real ones; every call noted, so that tests can read the schedule; and every
+// access to memory checked against the streams' order, so that a missing event is found even though
+// the mock itself runs everything at once.
 //
-// With more than one rank it plays the rank whose peers all hold what it holds: a sum over ranks is a multiple.
+// With more than one rank it plays the rank whose peers all hold what it holds: a sum over ranks is
+// a multiple.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,8 @@ class MockDevice : public Device {
  public:
   explicit MockDevice(int ranks = 1, int rank = 0) : ranks_(ranks), rank_(rank) {}
 
-  // "copy 64", "product weight_gradient 4x8x8", "all_reduce 128", "record compute", "wait communication", in the order issued.
+  // "copy 64", "product weight_gradient 4x8x8", "all_reduce 128", "record compute", "wait
+  // communication", in the order issued.
   std::vector<std::string> log;
   // Accesses of the two streams to the same memory that no event orders.
   std::vector<std::string> races;
@@ -68,23 +71,27 @@ class MockDevice : public Device {
                           auto right) {
       for (std::size_t r = 0; r < height; ++r) {
         for (std::size_t k = 0; k < width; ++k) {
-          z[r * width + k] = dot(n, [&](std::size_t i) { return left(r, i); },
-                                 [&](std::size_t i) { return right(i, k); });
+          z[r * width + k] = dot(
+              n, [&](std::size_t i) { return left(r, i); },
+              [&](std::size_t i) { return right(i, k); });
         }
       }
     };
     switch (work.pass) {
       case Pass::forward:
-        fill(rows, out, in, [&](auto r, auto i) { return x[r * in + i]; },
-             [&](auto i, auto k) { return y[k * in + i]; });
+        fill(
+            rows, out, in, [&](auto r, auto i) { return x[r * in + i]; },
+            [&](auto i, auto k) { return y[k * in + i]; });
         break;
       case Pass::data_gradient:
-        fill(rows, in, out, [&](auto r, auto i) { return x[r * out + i]; },
-             [&](auto i, auto k) { return y[i * in + k]; });
+        fill(
+            rows, in, out, [&](auto r, auto i) { return x[r * out + i]; },
+            [&](auto i, auto k) { return y[i * in + k]; });
         break;
       case Pass::weight_gradient:
-        fill(out, in, rows, [&](auto r, auto i) { return x[i * out + r]; },
-             [&](auto i, auto k) { return y[i * in + k]; });
+        fill(
+            out, in, rows, [&](auto r, auto i) { return x[i * out + r]; },
+            [&](auto i, auto k) { return y[i * in + k]; });
         break;
     }
   }
@@ -156,8 +163,7 @@ class MockDevice : public Device {
     if (from.dtype != DType::fp32) return;
     const auto ranks = static_cast<float>(ranks_);
     if (kind == Collective::all_gather) {
-      for (std::size_t i = 0; i < to.elements; ++i)
-        floats(to)[i] = floats(from)[i % from.elements];
+      for (std::size_t i = 0; i < to.elements; ++i) floats(to)[i] = floats(from)[i % from.elements];
       return;
     }
     const std::size_t begin =
@@ -222,8 +228,10 @@ class MockDevice : public Device {
     ++time_;
     const std::size_t s = index(stream);
     const std::size_t tick = ++clock_[s][s];
-    for (const Slice& slice : reads) check({what, slice.data, slice.data + slice.bytes(), false, s, tick});
-    for (const Slice& slice : writes) check({what, slice.data, slice.data + slice.bytes(), true, s, tick});
+    for (const Slice& slice : reads)
+      check({what, slice.data, slice.data + slice.bytes(), false, s, tick});
+    for (const Slice& slice : writes)
+      check({what, slice.data, slice.data + slice.bytes(), true, s, tick});
   }
   void check(const Access& access) {
     for (const Access& before : accesses_) {

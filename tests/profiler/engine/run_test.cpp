@@ -20,8 +20,8 @@ class CountingPulse : public Pulse {
 TEST(Run, times_each_step_after_the_warm_up) {
   MockDevice device(2);
   CountingPulse pulse;
-  const EngineRun run = run_engine(device, small_network(), native_job(2, 4),
-                                   {.steps = 6, .warmup = 2}, pulse);
+  const EngineRun run =
+      run_engine(device, small_network(), native_job(2, 4), {.steps = 6, .warmup = 2}, pulse);
   ASSERT_EQ(run.step_times_s.size(), 6U);
   // The mock's clock counts calls, and steps are alike.
   EXPECT_THAT(run.step_times_s, testing::Each(run.step_times_s[0]));
@@ -37,7 +37,8 @@ TEST(Run, a_budget_bounds_the_steps_and_three_are_run_whatever_they_take) {
   const double step =
       run_engine(device, small_network(), job, {.steps = 1}, pulse).step_times_s.front();
   const auto steps_within = [&](double seconds) {
-    return run_engine(device, small_network(), job, {.steps = 20, .budget = Seconds(seconds)}, pulse)
+    return run_engine(device, small_network(), job, {.steps = 20, .budget = Seconds(seconds)},
+                      pulse)
         .step_times_s.size();
   };
   EXPECT_EQ(steps_within(7.5 * step), 7U);
@@ -82,11 +83,11 @@ TEST(Run, the_share_of_communication_is_the_time_compute_waits) {
 TEST(Run, nonsense_is_refused) {
   MockDevice device;
   Pulse pulse;
-  EXPECT_THROW(static_cast<void>(run_engine(device, small_network(), native_job(1, 4),
-                                            {.steps = 0}, pulse)),
-               InputError);
-  EXPECT_THROW(static_cast<void>(run_engine(device, small_network(), native_job(1, 4),
-                                            {.warmup = -1}, pulse)),
+  EXPECT_THROW(
+      static_cast<void>(run_engine(device, small_network(), native_job(1, 4), {.steps = 0}, pulse)),
+      InputError);
+  EXPECT_THROW(static_cast<void>(
+                   run_engine(device, small_network(), native_job(1, 4), {.warmup = -1}, pulse)),
                InputError);
 }
 

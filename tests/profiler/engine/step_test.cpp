@@ -106,7 +106,8 @@ TEST(Step, micro_batches_add_up_to_one_batch) {
     EXPECT_NEAR(four.losses[i], one.losses[i], 1e-6);
 }
 
-// Peers that hold what this rank holds change nothing: the average of equal gradients is that gradient.
+// Peers that hold what this rank holds change nothing: the average of equal gradients is that
+// gradient.
 TEST(Step, equal_ranks_train_as_one_in_every_synchronised_mode) {
   for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view()}) {
     for (const int k : {1, 3}) {
@@ -114,7 +115,8 @@ TEST(Step, equal_ranks_train_as_one_in_every_synchronised_mode) {
         strategy.micro_batches = k;
         MockDevice alone;
         MockDevice together(ranks);
-        const Trained one = train(alone, small_network(), native_job(1, 4, accumulate(k)), 3, 7, 0, 1);
+        const Trained one =
+            train(alone, small_network(), native_job(1, 4, accumulate(k)), 3, 7, 0, 1);
         const Trained many =
             train(together, small_network(), native_job(ranks, 4, strategy), 3, 7, 0, 1);
         EXPECT_LT(difference(many.parameters, one.parameters), kSameToRounding)
@@ -132,7 +134,8 @@ TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   half_view.bucket_view = true;
   Strategy off;
   off.sync = false;
-  for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(), off}) {
+  for (Strategy strategy :
+       {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(), off}) {
     for (const int k : {1, 2}) {
       strategy.micro_batches = k;
       MockDevice device(2);

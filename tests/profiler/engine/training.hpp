@@ -52,8 +52,8 @@ struct Trained {
   std::vector<double> losses;  // of this rank's samples, before each step's update
 };
 
-// `steps` steps from the same start on the same data: step s trains on samples [s*n, (s+1)*n), n = ranks * K * batch, of which rank r
-// takes the r-th part and cuts it into micro-batches.
+// `steps` steps from the same start on the same data: step s trains on samples [s*n, (s+1)*n), n =
+// ranks * K * batch, of which rank r takes the r-th part and cuts it into micro-batches.
 inline Trained train(Device& device, const Network& network, const Job& job, int steps,
                      std::uint64_t seed = 7, int data_rank = -1, int data_ranks = -1) {
   Trainer trainer(device, network, job, kRate);
