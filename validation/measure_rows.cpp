@@ -160,7 +160,7 @@ std::string measure_rows(const ValidateOptions& options) {
     throw InputError("--run", "starts its own ranks, several times over; run it without mpirun");
   const std::string backend = backend_named("auto", "--run");
   const RowRequest request = row_request(options);
-  const std::string path = path_for(options.measure);
+  std::string path = path_for(options.measure);
   check_comparable(options, request);
   check_writable(path);
   const std::vector<Visit> visits = visits_of(request.rows, request.processes, request.seed);

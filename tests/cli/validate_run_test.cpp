@@ -13,7 +13,6 @@ namespace {
 
 using test::ProgramResult;
 using testing::HasSubstr;
-using testing::Not;
 namespace fs = std::filesystem;
 
 const std::string kMachine =

@@ -57,7 +57,7 @@ void expect_no_worse_than_refused(const std::string& good, Read read) {
   const std::size_t step = good.size() / 1000 + 1;
   std::size_t pick = 0;
   for (std::size_t at = 0; at < good.size(); at += step) {
-    for (std::string bad :
+    for (const std::string& bad :
          {good.substr(0, at) + kBytes[++pick % kBytes.size()] + good.substr(at + 1),
           good.substr(0, at) + good.substr(at + 1), good.substr(0, at + 1) + good.substr(at)}) {
       try {

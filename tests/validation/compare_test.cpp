@@ -12,7 +12,6 @@ namespace ddpx {
 namespace {
 
 using namespace test;
-using testing::DoubleNear;
 using testing::HasSubstr;
 
 constexpr double kClose = 1e-6;
