@@ -1,6 +1,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "calibration/fit.hpp"
@@ -76,7 +77,7 @@ std::vector<ProtocolLine> best_split(std::span<const CurvePoint> points, std::si
   const std::size_t n = points.size();
   std::vector<ProtocolLine> best;
   double best_squares = std::numeric_limits<double>::infinity();
-  const auto consider = [&](std::vector<std::size_t> ends) {
+  const auto consider = [&](std::initializer_list<std::size_t> ends) {
     std::vector<ProtocolLine> lines;
     double squares = 0;
     std::size_t begin = 0;
