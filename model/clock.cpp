@@ -9,10 +9,6 @@ namespace {
 // Power of a chip against its clock: P ~ f V^2 with a voltage that rises with the clock, so about
 // the third power.
 constexpr double kPowerExponent = 3;
-// Dynamic power while compute waits for a collective, over that of products: the collective's
-// kernels spin and the bus moves data. About a tenth; an assumption, not a measurement
-// (docs/two-t4.md shows what other values change).
-constexpr double kWaitingPower = 0.10;
 
 }  // namespace
 
@@ -20,8 +16,7 @@ double clock_factor(const Machine& machine, double busy, double z) {
   double factor = 1.0;
   if (machine.boost) {
     const double full = std::clamp(machine.boost->shifted(z), 0.05, 1.0);
-    const double power = busy + kWaitingPower * (1.0 - busy);
-    factor = std::max(full, std::pow(power, 1.0 / kPowerExponent));
+    factor = std::max(full, std::pow(busy, 1.0 / kPowerExponent));
   }
   if (machine.sustained) factor *= machine.sustained->shifted(z);
   return factor;

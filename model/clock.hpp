@@ -10,7 +10,7 @@
 namespace ddpx {
 
 // Time of products over their calibrated time when the device works a share `busy` of the step. The
-// limit bounds the average of busy x f^3 plus what waiting draws, so the clock may rise to the
+// limit bounds the average of busy x f^3, so the clock may rise to the
 // inverse cube root of that, up to the full clock; heat that builds up over a long run lowers both
 // alike. `z` moves boost and sustained by standard errors. 1 for a machine that knows neither.
 [[nodiscard]] double clock_factor(const Machine& machine, double busy, double z);
