@@ -10,9 +10,9 @@
 namespace ddpx {
 namespace {
 
-constexpr std::size_t kMinSegment = 3;  // points a line needs, one more than it has constants
-constexpr double kFewSizesError = 0.25;
-constexpr std::size_t kMaxLines = 3;  // NCCL has three protocols: LL, LL128, Simple
+constexpr std::size_t kMinSegment = 3;   // points a line needs, one more than it has constants
+constexpr std::size_t kMaxLines = 3;     // NCCL has three protocols: LL, LL128, Simple
+constexpr double kFewSizesError = 0.25;  // of what one or two sizes say
 // A message slower than a larger one by more than this was disturbed (a cold start, another
 // tenant); protocols differ by less.
 constexpr double kSlowerThanLarger = 1.5;

@@ -21,7 +21,7 @@ std::string describe(const CollectiveCall& call, const std::string& link) {
 
 // A collective called through a framework shows the host's time per call as long as that is the
 // longer of the two.
-constexpr double kUntrustedError = 0.25;
+constexpr double kUntrustedError = 0.25;  // of a curve that is too short or falls with the size
 constexpr std::string_view kFrameworkTool = "torch";
 constexpr double kHostTime =
     1.3;  // below this multiple of the fastest call a size is bound by the host
