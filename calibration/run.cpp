@@ -137,7 +137,9 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   check_writable("--measurements", options.measurements);
   JobOptions start;
   start.ranks = request.ranks;
+  start.library = request.library;
   start.transport = request.transport;
+  start.channels = request.channels;
   RankJob job(start);
   try {
     ProgressLine line;

@@ -79,12 +79,15 @@ Rates first_look(Backend& backend) {
     const std::vector<double> seconds = backend.sample(operation, kRepeats);
     return Seconds(*std::min_element(seconds.begin(), seconds.end()));
   };
-  const Product product{Pass::forward, DType::fp32, 64, 512, 512};
+  // Large enough to be slow on what it runs on, and no slower.
+  const bool gpu = backend.hardware().device.multiprocessors > 0;
+  const double width = gpu ? 4096 : 512;
+  const Product product{Pass::forward, DType::fp32, gpu ? 512.0 : 64.0, width, width};
   if (backend.supports(product)) rates.products = product.flops() / fastest(product);
-  const Copy copy{kMiB * 4};
+  const Copy copy{kMiB * (gpu ? 64 : 4)};
   if (backend.supports(copy)) rates.memory = (copy.bytes * 2) / fastest(copy);
   const CollectiveCall small{Collective::all_reduce, DType::fp32, kKiB * 4, ranks};
-  const CollectiveCall large{Collective::all_reduce, DType::fp32, kMiB * 2, ranks};
+  const CollectiveCall large{Collective::all_reduce, DType::fp32, kMiB * (gpu ? 32 : 2), ranks};
   if (ranks > 1 && backend.supports(small)) {
     rates.latency = fastest(small);
     rates.bus = (bus_factor(large.kind, ranks) * large.bytes) / fastest(large);

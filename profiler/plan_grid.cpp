@@ -15,6 +15,7 @@ constexpr double kClasses = 64;
 struct Lists {
   std::vector<double> widths;
   std::vector<double> batches;
+  std::vector<DType> dtypes = {DType::fp32};
   std::vector<double> message_bytes;
   std::vector<double> copy_bytes;
   std::vector<double> update_parameters;
@@ -29,10 +30,12 @@ std::vector<double> powers(double first, double last, double ratio) {
   return values;
 }
 
-Lists lists_of(Effort effort) {
-  const auto hidden = [](double rows, double width) {
-    return Product{Pass::weight_gradient, DType::fp32, rows, width, width};
-  };
+Product hidden(double rows, double width, Pass pass = Pass::weight_gradient,
+               DType dtype = DType::fp32) {
+  return {pass, dtype, rows, width, width};
+}
+
+Lists core_lists(Effort effort) {
   Lists lists;
   if (effort == Effort::quick) {
     lists.widths = {128, 256, 512, 1024};
@@ -53,6 +56,41 @@ Lists lists_of(Effort effort) {
                              hidden(256, 1024)};
     lists.beside_bytes = {65536, 1048576, 4194304, 16777216};
     lists.stopping = {.noise = 0.005, .fewest = 9, .most = 1000, .time = Seconds(0.6)};
+  }
+  return lists;
+}
+
+// A GPU's products are worth timing from the size on that fills it; its links reach further.
+Lists gpu_lists(Effort effort) {
+  Lists lists;
+  const auto beside = [&](std::initializer_list<double> widths, std::initializer_list<double> rows,
+                          std::initializer_list<DType> dtypes) {
+    for (const DType dtype : dtypes)
+      for (const double width : widths)
+        for (const double batch : rows)
+          for (const Pass pass : {Pass::weight_gradient, Pass::data_gradient})
+            lists.beside_products.push_back(hidden(batch, width, pass, dtype));
+  };
+  if (effort == Effort::quick) {
+    lists.widths = {256, 1024, 2048, 4096, 8192};
+    lists.batches = {64, 256, 1024};
+    lists.dtypes = {DType::fp32, DType::tf32, DType::bf16};
+    lists.message_bytes = powers(4096, 268435456, 4);
+    lists.copy_bytes = {4194304, 67108864, 268435456};
+    lists.update_parameters = {1048576, 16777216, 67108864};
+    lists.beside_bytes = {26214400};
+    beside({2048}, {256}, {DType::fp32});
+    lists.stopping = {.noise = 0.005, .fewest = 5, .most = 40, .time = Seconds(0.05)};
+  } else {
+    lists.widths = {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384};
+    lists.batches = {64, 128, 256, 512, 1024, 2048, 4096};
+    lists.dtypes = {DType::fp32, DType::tf32, DType::bf16};
+    lists.message_bytes = powers(4096, 1073741824, 2);
+    lists.copy_bytes = {1048576, 4194304, 16777216, 67108864, 268435456, 1073741824};
+    lists.update_parameters = {1048576, 4194304, 16777216, 67108864, 268435456};
+    lists.beside_bytes = {26214400};
+    beside({1024, 2048, 4096, 8192}, {64, 256, 1024}, {DType::fp32, DType::tf32, DType::bf16});
+    lists.stopping = {.noise = 0.003, .fewest = 5, .most = 60, .time = Seconds(0.1)};
   }
   return lists;
 }
@@ -83,7 +121,9 @@ std::vector<T> chosen(const std::vector<T>& given, std::vector<T> standard) {
 class Grid {
  public:
   Grid(const PlanOptions& options, int ranks)
-      : options_(options), lists_(lists_of(options.effort)), ranks_(ranks) {}
+      : options_(options),
+        lists_(options.gpus ? gpu_lists(options.effort) : core_lists(options.effort)),
+        ranks_(ranks) {}
 
   std::vector<Task> build() {
     if (options_.compute) {
@@ -117,7 +157,7 @@ class Grid {
     const auto batches = axis("--batches", options_.batches, lists_.batches);
     const auto width_levels = refinement_levels(widths.size());
     const auto batch_levels = refinement_levels(batches.size());
-    for (DType dtype : chosen(options_.dtypes, {DType::fp32})) {
+    for (DType dtype : chosen(options_.dtypes, lists_.dtypes)) {
       for (std::size_t w = 0; w < widths.size(); ++w) {
         for (std::size_t b = 0; b < batches.size(); ++b) {
           const int level = width_levels[w] + batch_levels[b];
@@ -133,7 +173,9 @@ class Grid {
 
   void collectives() {
     const auto levels = refinement_levels(lists_.message_bytes.size());
-    const std::vector<DType> dtypes = chosen(options_.dtypes, {DType::fp32, DType::fp16});
+    std::vector<DType> usual{DType::fp32, DType::fp16};
+    if (options_.gpus) usual.push_back(DType::bf16);
+    const std::vector<DType> dtypes = chosen(options_.dtypes, usual);
     for (Collective kind :
          chosen(options_.collectives,
                 {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})) {

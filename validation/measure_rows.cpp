@@ -86,7 +86,9 @@ class Campaign {
     work.rows = {rows_[visit.row]};
     JobOptions options;
     options.ranks = rows_[visit.row].job.gpus;
+    options.library = library_of(backend_);
     options.transport = transport_of(request_, rows_[visit.row]);
+    options.channels = rows_[visit.row].job.strategy.channels;
     options.command = {own_command().front(), kRankWord, backend_, io::to_json(work)};
     RankJob job(options);
     job.run([&](const JobProgress&) { every(); });
@@ -159,7 +161,7 @@ std::string measure_rows(const ValidateOptions& options) {
   if (rank_place())
     throw InputError("--run", "starts its own ranks, several times over; run it without mpirun");
   const std::string backend = backend_named("auto", "--run");
-  const RowRequest request = row_request(options);
+  const RowRequest request = row_request(options, library_of(backend));
   std::string path = path_for(options.measure);
   check_comparable(options, request);
   check_writable(path);

@@ -21,6 +21,9 @@ constexpr int kFewestProcesses = 3;  // fewer have no spread to speak of
 constexpr const char* kDefaultNetwork = "mlp:width=512,depth=8";
 constexpr const char* kSocketLink = "tcp";
 constexpr const char* kMemoryLink = "shm";
+// How GPUs are joined where nothing else is said, and where peer access is switched off.
+constexpr const char* kGpuLink = "nvlink";
+constexpr const char* kHostMemoryLink = "host-memory";
 
 std::vector<int> counts(const char* flag, const std::optional<std::string>& text, int usual,
                         int most) {
@@ -66,13 +69,22 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   return rows_of(grid);
 }
 
-std::optional<Transport> transport_from(const std::optional<std::string>& text) {
+std::optional<Transport> transport_asked_for(const std::optional<std::string>& text,
+                                             Library library) {
   if (!text || *text == "auto") return std::nullopt;
-  if (*text == "shm") return Transport::shared_memory;
-  if (*text == "socket") return Transport::socket;
-  throw InputError("--transport", "'" + shown(*text) +
-                                      "' is not accepted: auto, shm (shared memory) "
-                                      "or socket (TCP over loopback)");
+  const auto transport = transport_from(*text);
+  if (transport && (library == Library::nccl || transport != Transport::peer_to_peer))
+    return transport;
+  throw InputError("--transport", "'" + shown(*text) + "' is not accepted: auto, " +
+                                      (library == Library::nccl ? "p2p (between GPUs), " : "") +
+                                      "shm (shared memory) or socket (TCP over loopback)");
+}
+
+// The name a link has when nobody gives it one.
+std::string link_of(std::optional<Transport> transport, Library library) {
+  if (transport == Transport::socket) return kSocketLink;
+  if (library == Library::mpi) return kMemoryLink;
+  return transport == Transport::shared_memory ? kHostMemoryLink : kGpuLink;
 }
 
 void check_row(const RunRow& row) {
@@ -94,20 +106,22 @@ void check_row(const RunRow& row) {
 
 Transport transport_of(const RowRequest& request, const RunRow& row) {
   if (request.transport) return *request.transport;
-  return row.link == kSocketLink ? Transport::socket : Transport::shared_memory;
+  if (row.link == kSocketLink) return Transport::socket;
+  if (row.link == kMemoryLink || row.link == kHostMemoryLink) return Transport::shared_memory;
+  return Transport::automatic;
 }
 
-RowRequest row_request(const ValidateOptions& options) {
+RowRequest row_request(const ValidateOptions& options, Library library) {
   const MeasureOptions& m = options.measure;
   RowRequest request;
-  request.transport = transport_from(m.transport);
+  request.transport = transport_asked_for(m.transport, library);
   if (m.processes)
     request.processes = parse_count("--processes", *m.processes, kFewestProcesses, kMostProcesses);
   if (m.seed) {
     request.seed = static_cast<std::uint64_t>(parse_count("--seed", *m.seed, 0, 1'000'000'000));
   }
   std::vector<RunRow> rows = rows_asked_for(m);
-  std::string link = request.transport == Transport::socket ? kSocketLink : kMemoryLink;
+  std::string link = link_of(request.transport, library);
   if (options.links.size() == 1) link = options.links.front().first;
   for (RunRow& row : rows) {
     if (row.link.empty()) row.link = link;

@@ -96,6 +96,7 @@ const std::vector<Library> kLibraries = {
     {"ctime", "clocks"},       {"unistd.h", "system"},
     {"sys/", "system"},        {"dlfcn.h", "system"},
     {"fcntl.h", "system"},     {"sched.h", "system"},
+    {"netdb.h", "system"},     {"netinet/", "system"},
     {"immintrin.h", "system"}, {"ddpx_version.hpp", "generated"},
 };
 

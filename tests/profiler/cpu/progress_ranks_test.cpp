@@ -10,7 +10,6 @@
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
 #include "profiler/engine/data.hpp"
-#include "tests/profiler/cpu/ranks.hpp"
 
 namespace ddpx::cpu {
 namespace {
