@@ -95,6 +95,7 @@ const std::vector<Library> kLibraries = {
     {"istream", "streams"},    {"chrono", "clocks"},
     {"ctime", "clocks"},       {"unistd.h", "system"},
     {"sys/", "system"},        {"dlfcn.h", "system"},
+    {"glob.h", "system"},
     {"fcntl.h", "system"},     {"sched.h", "system"},
     {"netdb.h", "system"},     {"netinet/", "system"},
     {"immintrin.h", "system"}, {"ddpx_version.hpp", "generated"},
