@@ -30,6 +30,7 @@ def add_arguments(parser):
     what.add_argument("--gpus", metavar="N,...", help="ranks (default: 2)")
     what.add_argument("--dtype", metavar="T,...", help="fp32, tf32, bf16 or fp16; the last two by autocast (default: fp32)")
     what.add_argument("--optimizer", metavar="O,...", help="sgd or adamw (default: sgd)")
+    what.add_argument("--only", metavar="LINK,...", help="of the rows, those on these links")
     what.add_argument("--no-solo", action="store_true", help="leave out the one-GPU rows that speedup is measured against")
     how = parser.add_argument_group("How")
     how.add_argument("--transport", action="append", metavar="[NAME=]KIND", help="auto, p2p, shm (host memory) or socket (TCP over loopback), then channels=C or NCCL_...=VALUE after commas; NAME is the rows' link; repeatable: rows that name no link run on each")
@@ -286,6 +287,9 @@ def run(options):
     device = _device(options, max(row.gpus for row in rows))
     transports = _transports(options, device)
     rows = rows_on_links(rows, transports, not options.no_solo)
+    if options.only:
+        wanted = _list("--only", options.only, sorted({row.link for row in rows}))
+        rows = [row for row in rows if row.link in wanted]
     known = {t.name for t in transports}
     if options.transport and any(row.link not in known for row in rows):
         other = next(row.link for row in rows if row.link not in known)
