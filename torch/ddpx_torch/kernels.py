@@ -4,6 +4,7 @@ A Chrome trace is what every version of the profiler writes alike; reading it ba
 """
 
 import json
+import math
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -66,6 +67,25 @@ def busy_and_waiting(spans, steps):
     compute = union([span for span in spans if not is_collective(span.name)])
     busy = union(spans)
     return busy / steps, max(0.0, busy - compute) / steps
+
+
+def record_of(span, multiprocessors):
+    """A kernel's launch as a measurements file holds it, or None where the profiler did not say."""
+    grid, block = span.args.get("grid"), span.args.get("block")
+    if not (isinstance(grid, list) and isinstance(block, list) and grid and block):
+        return None
+    blocks = math.prod(int(n) for n in grid)
+    # A persistent kernel starts about as many blocks as there are multiprocessors and works through its tiles itself;
+    # Hopper's matrix products are called so.
+    persistent = blocks <= multiprocessors and any(word in span.name.lower() for word in ("persistent", "nvjet", "warpspecialized"))
+    return {
+        "name": span.name,
+        "blocks": blocks,
+        "threads": math.prod(int(n) for n in block),
+        "registers_per_thread": int(span.args.get("registers per thread", 0)),
+        "shared_bytes": int(span.args.get("shared memory", 0)),
+        "persistent": persistent,
+    }
 
 
 def recorded(run, activities=("cuda",), **options):

@@ -97,7 +97,7 @@ def _end(ranks):
 
 
 def _words(job, row):
-    return f"training {job['words'][str(row)]}" if row is not None else "starting"
+    return f"{job['verb']} {job['words'][str(row)]}" if row is not None else "starting"
 
 
 class Job:

@@ -180,6 +180,11 @@ def work_through(job, mates, device, say):
     from . import models
 
     say({"hardware": _hardware(device)})
+    if job["mode"] == "measure":
+        from .measuring import measure
+
+        measure(job, mates, device, say)
+        return
     for index, members in job["rows"]:
         row = row_of(members, "row")
         say({"row": index, "rank_of": row.gpus})

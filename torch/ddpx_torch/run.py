@@ -17,8 +17,6 @@ from .runs import Campaign
 from .strategy import parse_strategy
 from .transports import Transport, parse_transport
 
-FEWEST_PROCESSES = 1
-
 
 def add_arguments(parser):
     what = parser.add_argument_group("What is trained")
@@ -53,13 +51,13 @@ def add_arguments(parser):
     out.add_argument("--dry-run", action="store_true", help="print what would be run, in its order")
 
 
-def _count(flag, text, most=1_000_000, fewest=1):
+def count_of(flag, text, most=1_000_000, fewest=1):
     if not (text.isascii() and text.isdigit() and len(text) < 10 and fewest <= int(text) <= most):
         raise InputError(flag, f"is {quoted(text)}; a whole number from {fewest} to {most} is needed")
     return int(text)
 
 
-def _seconds(flag, text):
+def seconds_of(flag, text):
     try:
         value = float(text)
     except ValueError:
@@ -69,7 +67,7 @@ def _seconds(flag, text):
     return value
 
 
-def _list(flag, text, accepted):
+def list_of(flag, text, accepted):
     words = text.split(",")
     for word in words:
         if word not in accepted:
@@ -91,16 +89,16 @@ def _rows_asked_for(options):
     return [
         check_row(Row(network, gpus, "", strategy, "weak", dtype, optimizer, batch), "--strategy")
         for network in networks
-        for batch in (_count("--batch", word) for word in (options.batch or "64").split(","))
-        for gpus in (_count("--gpus", word, 256) for word in (options.gpus or "2").split(","))
+        for batch in (count_of("--batch", word) for word in (options.batch or "64").split(","))
+        for gpus in (count_of("--gpus", word, 256) for word in (options.gpus or "2").split(","))
         for strategy in (parse_strategy(words) for words in options.strategy or ["ddp"])
-        for dtype in _list("--dtype", options.dtype or "fp32", DTYPES)
-        for optimizer in _list("--optimizer", options.optimizer or "sgd", OPTIMIZERS)
+        for dtype in list_of("--dtype", options.dtype or "fp32", DTYPES)
+        for optimizer in list_of("--optimizer", options.optimizer or "sgd", OPTIMIZERS)
         if gpus > 1 or not strategy.fsdp
     ]
 
 
-def _transports(options, device):
+def transports_of(options, device):
     given = [parse_transport(text) for text in options.transport or []]
     if len({t.name for t in given}) < len(given):
         raise InputError("--transport", "names a link twice; give each NAME once")
@@ -140,7 +138,7 @@ def visits_of(rows, processes, rows_per_process, seed):
         yield from visits
 
 
-def _device(options, gpus):
+def choose_device(options, gpus):
     from .load import load_torch
 
     torch = load_torch()
@@ -154,7 +152,7 @@ def _device(options, gpus):
     return "cuda"
 
 
-class _Progress:
+class Progress:
     """A line on stderr while a terminal shows it."""
 
     def __init__(self, total):
@@ -178,35 +176,37 @@ class _Progress:
             sys.stderr.flush()
 
 
-class _Runner:
-    def __init__(self, options, rows, transports, device):
-        self.options, self.device = options, device
+class Runner:
+    """Visits of process sets, each with the environment of its transport; what they report gathers in a campaign."""
+
+    def __init__(self, transports, device, rows, timing, patience, threads, ddp_options=None, deadline=None, keep_going=False):
         self.transports = {t.name: t for t in transports}
+        self.device, self.timing, self.patience, self.threads = device, timing, patience, threads
+        self.ddp_options = ddp_options or {}
+        self.deadline, self.keep_going = deadline, keep_going
         self.campaign = Campaign(rows)
-        self.timing = {"seconds": _seconds("--seconds", options.seconds), "repeats": _count("--repeats", options.repeats, 10000)}
-        self.patience = _seconds("--patience", options.patience)
-        self.deadline = time.monotonic() + _seconds("--budget", options.budget) if options.budget else None
-        self.threads = _count("--threads", options.threads, 1024)
         self.failed = set()
         self.unreached = 0
 
     def job(self, rows, mode="time"):
         return {
             "mode": mode,
+            "verb": "training",
             "rows": [[i, row.to_json()] for i, row in enumerate(rows)],
             "words": {str(i): row.words() for i, row in enumerate(rows)},
             "device": self.device,
             "threads": self.threads,
             "seed": 1,
             "timing": self.timing,
-            "ddp_options": {"find_unused_parameters": True} if self.options.find_unused else {},
+            "ddp_options": self.ddp_options,
         }
 
     def over(self):
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def visit(self, link, channels, rows, progress, mode="time"):
+    def visit(self, link, channels, rows, progress=None, mode="time"):
         """Trains the rows, in one process set or, after a failure, in a fresh one from the next row on."""
+        progress = progress or Progress(len(rows))
         transport = self.transports.get(link, Transport(link))
         rows = [row for row in rows if row not in self.failed]
         while rows and not self.over():
@@ -226,7 +226,7 @@ class _Runner:
                 self.campaign.hardware(job.hardware)
                 rows = rows[done:]
             except RankDied as failure:
-                if not self.options.keep_going:
+                if not self.keep_going:
                     raise
                 at = failure.row if failure.row is not None else done
                 self.failed.add(rows[at])
@@ -235,47 +235,54 @@ class _Runner:
                 rows = rows[at + 1 :]
         self.unreached += len(rows)
 
-    def run(self):
-        options = self.options
-        processes = _count("--processes", options.processes, 1000, FEWEST_PROCESSES)
-        per_process = _count("--rows-per-process", options.rows_per_process) if options.rows_per_process else None
-        seed = _count("--seed", options.seed, 10**9, 0)
-        visits = list(visits_of(self.campaign.rows, processes, per_process, seed))
-        total = sum(len(rows) for _, _, rows in visits)
-        if options.dry_run:
-            for link, channels, rows in visits:
-                print(f"process set on {link}" + (f" with {channels} channels" if channels else ""))
-                for row in rows:
-                    print("  " + row.words())
-            print(f"{total} rows in {len(visits)} process sets")
-            return
-        records = []
-        if self.device == "cuda" and not options.no_profile:
-            records = list(visits_of(self.campaign.rows, 1, None, seed))
-        progress = _Progress(total + sum(len(rows) for _, _, rows in records))
-        try:
-            for link, channels, rows in visits:
-                self.visit(link, channels, rows, progress)
-            unreached = self.unreached
-            for link, channels, rows in records:
-                self.visit(link, channels, rows, progress, "records")
-            self.unreached = unreached
-        finally:
-            progress.clear()
-        self.campaign.note(f"order drawn from seed {seed}, {processes} fresh process sets of every row")
-        if self.unreached:
-            self.campaign.note(f"{self.unreached} of {total} row visits were not begun within the budget of {options.budget} s")
-        if not self.campaign.measured():
-            raise DeviceError("no row was measured; nothing is written")
+
+def _dry_run(visits):
+    for link, channels, rows in visits:
+        print(f"process set on {link}" + (f" with {channels} channels" if channels else ""))
+        for row in rows:
+            print("  " + row.words())
+    print(f"{sum(len(rows) for _, _, rows in visits)} rows in {len(visits)} process sets")
+    return 0
 
 
-def _kept(runner, path):
-    """What is finished, written; the end of a message."""
+def _work_through(runner, options, visits, records):
+    total = sum(len(rows) for _, _, rows in visits)
+    progress = Progress(total + sum(len(rows) for _, _, rows in records))
+    try:
+        for link, channels, rows in visits:
+            runner.visit(link, channels, rows, progress)
+        unreached = runner.unreached
+        for link, channels, rows in records:
+            runner.visit(link, channels, rows, progress, "records")
+    finally:
+        progress.clear()
+    runner.campaign.note(f"order drawn from seed {options.seed}, {options.processes} fresh process sets of every row")
+    if unreached:
+        runner.campaign.note(f"{unreached} of {total} row visits were not begun within the budget of {options.budget} s")
     if not runner.campaign.measured():
+        raise DeviceError("no row was measured")
+
+
+def _kept(campaign, options):
+    """What is finished, written; the end of a message."""
+    if not campaign.measured():
         return "; nothing was finished, nothing is written"
-    runner.campaign.note("ended early; rows may have fewer process sets")
-    runner.campaign.write(path, runner.options.name)
-    return f"; the {runner.campaign.measured()} finished row visits are kept in {path}"
+    campaign.note("ended early; rows may have fewer process sets")
+    campaign.write(options.runs, options.name)
+    return f"; the {campaign.measured()} finished row visits are kept in {options.runs}"
+
+
+def _rows_and_transports(options, device, rows):
+    transports = transports_of(options, device)
+    rows = rows_on_links(rows, transports, not options.no_solo)
+    if options.only:
+        wanted = list_of("--only", options.only, sorted({row.link for row in rows}))
+        rows = [row for row in rows if row.link in wanted]
+    known = {t.name for t in transports}
+    other = next((row.link for row in rows if row.link not in known), None)
+    if options.transport and other:
+        raise InputError("--transport", f"says nothing of {quoted(other)}, the link of a row; give --transport {other}=KIND")
+    return rows, transports
 
 
 def run(options):
@@ -284,30 +291,38 @@ def run(options):
     if where and options.transport:
         raise InputError("--transport", "starts process sets of its own, and a launcher has started this one; set its environment and give --link")
     check_writable(options.runs, "-o")
-    device = _device(options, max(row.gpus for row in rows))
-    transports = _transports(options, device)
-    rows = rows_on_links(rows, transports, not options.no_solo)
-    if options.only:
-        wanted = _list("--only", options.only, sorted({row.link for row in rows}))
-        rows = [row for row in rows if row.link in wanted]
-    known = {t.name for t in transports}
-    if options.transport and any(row.link not in known for row in rows):
-        other = next(row.link for row in rows if row.link not in known)
-        raise InputError("--transport", f"says nothing of {quoted(other)}, the link of a row; give --transport {other}=KIND")
-    runner = _Runner(options, rows, transports, device)
+    processes = count_of("--processes", options.processes, 1000)
+    per_process = count_of("--rows-per-process", options.rows_per_process) if options.rows_per_process else None
+    seed = count_of("--seed", options.seed, 10**9, 0)
+    device = choose_device(options, max(row.gpus for row in rows))
+    rows, transports = _rows_and_transports(options, device, rows)
+    runner = Runner(
+        transports,
+        device,
+        rows,
+        {"seconds": seconds_of("--seconds", options.seconds), "repeats": count_of("--repeats", options.repeats, 10000)},
+        seconds_of("--patience", options.patience),
+        count_of("--threads", options.threads, 1024),
+        {"find_unused_parameters": True} if options.find_unused else {},
+        time.monotonic() + seconds_of("--budget", options.budget) if options.budget else None,
+        options.keep_going,
+    )
+    visits = list(visits_of(rows, processes, per_process, seed))
+    if options.dry_run:
+        return _dry_run(visits)
+    records = list(visits_of(rows, 1, None, seed)) if device == "cuda" and not options.no_profile else []
     try:
         with signals_end_it():
             if where:
-                if not run_as_rank(runner, in_random_order(rows, random.Random(_count("--seed", options.seed, 10**9, 0))), where):
+                if not run_as_rank(runner, in_random_order(rows, random.Random(seed)), where):
                     return 0
                 runner.campaign.note("one process set, started by another launcher")
             else:
-                runner.run()
+                _work_through(runner, options, visits, records)
     except DeviceError as error:
-        raise DeviceError(f"{error}{_kept(runner, options.runs)}") from error
+        raise DeviceError(f"{error}{_kept(runner.campaign, options)}") from error
     except Interrupted as error:
-        raise Interrupted(f"{error}{_kept(runner, options.runs)}") from error
-    if not options.dry_run:
-        runner.campaign.write(options.runs, options.name)
-        sys.stderr.write(f"ddpx_torch: {runner.campaign.measured()} row visits are in {options.runs}\n")
+        raise Interrupted(f"{error}{_kept(runner.campaign, options)}") from error
+    runner.campaign.write(options.runs, options.name)
+    sys.stderr.write(f"ddpx_torch: {runner.campaign.measured()} row visits are in {options.runs}\n")
     return 0
