@@ -44,7 +44,7 @@ def _sizes(most):
 
 
 def _topology(kind, device):
-    return {"p2p": "nvlink", "auto": "nvlink", "shm": "host", "socket": "tcp"}[kind] if device == "cuda" else "tcp"
+    return {"p2p": "nvlink", "auto": "nvlink", "shm": "host_memory", "socket": "network"}[kind] if device == "cuda" else "network"
 
 
 # Steps so small that only the host takes time: layers of 64 features are 16 KiB, so that 17 KiB make a bucket of two.
