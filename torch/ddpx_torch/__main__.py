@@ -4,7 +4,7 @@ import argparse
 import signal
 import sys
 
-from . import __version__, measure, merge, run
+from . import __version__, capturing, measure, merge, run
 from .errors import DeviceError, InputError
 from .launch import Interrupted
 
@@ -27,6 +27,7 @@ def parser():
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for name, module, words in (
         ("run", run, "train rows in fresh processes and write a runs file"),
+        ("capture", capturing, "measure a model on one device and write it as a network file"),
         ("measure", measure, "measure PyTorch's speed on this host, for ddpx-calibrate --from"),
         ("merge", merge, "join runs files of the same machine"),
     ):
