@@ -7,6 +7,7 @@
 
 #include "calibration/fit_beside.hpp"
 #include "calibration/fit_compute.hpp"
+#include "calibration/fit_host.hpp"
 #include "calibration/fit_links.hpp"
 #include "model/error.hpp"
 
@@ -153,6 +154,7 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   apply_priors(measurements, machine);
   fit_memory(measurements, machine);
   fit_compute(measurements, options, machine, report);
+  fit_shared_host(measurements, machine, report);
   return machine;
 }
 

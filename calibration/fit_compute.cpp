@@ -55,22 +55,10 @@ struct TimedStep {
   bool device_bound = false;
 };
 
-// network_from() speaks of the command line; here the text stands in a file.
-Network network_of(const StepSample& sample, const Measurements& measurements) {
-  try {
-    return network_from(sample.network);
-  } catch (const InputError& error) {
-    std::string_view what = error.what();
-    constexpr std::string_view kFlag = "--network: ";
-    if (what.starts_with(kFlag)) what.remove_prefix(kFlag.size());
-    throw InputError("measurements " + measurements.name + ", steps, network", what);
-  }
-}
-
 std::vector<TimedStep> timed_steps(const Measurements& measurements, Clocks clocks) {
   std::vector<TimedStep> steps;
   for (const StepSample& sample : measurements.steps) {
-    if (sample.clocks != clocks) continue;
+    if (sample.clocks != clocks || sample.gpus > 1) continue;
     Network network = network_of(sample, measurements);
     const double flops =
         network.training_flops_per_sample().value() * sample.batch * sample.micro_batches;
@@ -173,9 +161,10 @@ void fit_host(const std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   for (Engine engine : {Engine::torch, Engine::native}) {
     std::vector<double> per_tensor;
     for (const TimedStep& step : steps) {
-      if (step.sample->engine != engine || step.device_bound || step.flops == 0) continue;
-      per_tensor.push_back(step.time.median / step.sample->micro_batches /
-                           static_cast<double>(step.network.tensor_count()));
+      if (step.sample->engine != engine || step.device_bound || step.flops == 0 ||
+          step.sample->micro_batches > 1)
+        continue;
+      per_tensor.push_back(step.time.median / static_cast<double>(step.network.tensor_count()));
     }
     if (per_tensor.empty()) continue;
     const SampleSummary cost = summarise(per_tensor, 0.08);
@@ -238,6 +227,18 @@ void fit_sustained(const Measurements& measurements, Machine& machine, FitReport
 
 }  // namespace
 
+// network_from() speaks of the command line; here the text stands in a file.
+Network network_of(const StepSample& sample, const Measurements& measurements) {
+  try {
+    return network_from(sample.network);
+  } catch (const InputError& error) {
+    std::string_view what = error.what();
+    constexpr std::string_view kFlag = "--network: ";
+    if (what.starts_with(kFlag)) what.remove_prefix(kFlag.size());
+    throw InputError("measurements " + measurements.name + ", steps, network", what);
+  }
+}
+
 SampleSummary summarise(std::span<const double> seconds, double floor) {
   if (seconds.empty()) throw InputError("measurements", "a sample has no times");
   std::vector<double> sorted(seconds.begin(), seconds.end());
@@ -257,9 +258,8 @@ SampleSummary summarise(std::span<const double> seconds, double floor) {
   return {median, std::max(floor, error / median)};
 }
 
-void fit_compute(const Measurements& measurements, const FitOptions& options, Machine& machine,
+void fit_compute(const Measurements& measurements, const FitOptions& /*options*/, Machine& machine,
                  FitReport& report) {
-  (void)options;
   for (const ProductSample& sample : measurements.products) {
     const SampleSummary time = summarise(sample.seconds, kProductFloor);
     ProductPoint point{

@@ -15,19 +15,6 @@ Engine engine_of(Origin origin) {
   return origin == Origin::native ? Engine::native : Engine::torch;
 }
 
-Strategy strategy_of(const Reader& from) {
-  const std::string words = from.label();
-  try {
-    return parse_strategy(words);
-  } catch (const InputError& error) {  // it names the flag; here the words come from the file
-    constexpr std::size_t kLongest = 300;
-    constexpr std::string_view kFlag = "--strategy: ";
-    std::string_view problem = error.what();
-    if (problem.starts_with(kFlag)) problem.remove_prefix(kFlag.size());
-    from.refuse(one_line(problem, kLongest));
-  }
-}
-
 Job job_of(const Reader& from) {
   Job job;
   job.gpus = from.at("gpus").integer(1, kMostRanks);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "io/beside_json.hpp"
+#include "io/job_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -137,7 +138,7 @@ JsonObject sample_json(const OptimizerSample& sample) {
 
 StepSample step_sample_of(const Reader& from) {
   from.only({"network", "batch_per_rank", "micro_batches", "dtype", "optimizer", "engine", "clocks",
-             "step_times_s", "note"});
+             "step_times_s", "note", "gpus", "strategy"});
   StepSample sample;
   sample.network = from.at("network").label();
   sample.batch = from.at("batch_per_rank").positive();
@@ -148,6 +149,17 @@ StepSample step_sample_of(const Reader& from) {
   sample.clocks = from.at("clocks").one_of({Clocks::burst, Clocks::sustained});
   sample.seconds = from.at("step_times_s").all_positive();
   sample.note = text_or_empty(from, "note");
+  if (const auto gpus = from.find("gpus")) sample.gpus = gpus->integer(1, kMostRanks);
+  if (const auto strategy = from.find("strategy")) {
+    sample.strategy = strategy_of(*strategy);
+    if (sample.gpus == 1)
+      strategy->refuse("is of steps on several GPUs, and \"gpus\" is 1; leave it out");
+    if (sample.strategy.micro_batches != sample.micro_batches) {
+      strategy->refuse("has another number of micro-batches than \"micro_batches\"");
+    }
+  } else if (sample.gpus > 1) {
+    from.refuse("has \"gpus\" above 1 and no \"strategy\"");
+  }
   return sample;
 }
 
@@ -162,6 +174,10 @@ JsonObject sample_json(const StepSample& sample) {
   members.emplace_back("clocks", name(sample.clocks));
   members.emplace_back("step_times_s", array_json(sample.seconds));
   if (!sample.note.empty()) members.emplace_back("note", sample.note);
+  if (sample.gpus > 1) {
+    members.emplace_back("gpus", sample.gpus);
+    members.emplace_back("strategy", describe(sample.strategy));
+  }
   return members;
 }
 

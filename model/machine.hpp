@@ -113,8 +113,9 @@ struct ProductPrice {
 // (docs/model.md).
 class ProductTable {
  public:
-  // Throws InputError when the machine has no product of that dtype.
   ProductTable(const Machine& machine, DType dtype);
+  // Throws InputError when the machine has no product of that dtype. (A captured network brings its
+  // own times and asks for none.)
   [[nodiscard]] ProductPrice price(const Product& product) const;
 
  private:
@@ -123,6 +124,11 @@ class ProductTable {
     double log_seconds_per_flop;
     const ProductPoint* point;
   };
+  [[noreturn]] void refuse() const;
+
+  const Machine& machine_;
+  DType dtype_;
+  bool any_ = false;
   std::array<std::vector<Entry>, 3> entries_;  // by Pass
 };
 

@@ -23,6 +23,8 @@ constexpr double kCollectiveTrafficError = 0.3;
 // A collective that shares the core with products gets at most its fair part of it, with some more
 // for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
+// A host's own work moves by so much between fresh processes.
+constexpr double kCapturedHostError = 0.05;
 
 void add(Step& step, Term term, double seconds) {
   step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
@@ -101,6 +103,12 @@ struct StepModel::Context {
     const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
     return work.seconds * std::max(0.05, moved) * clock;
   }
+  [[nodiscard]] double backward(const Shape& shape) const {
+    double seconds =
+        traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory;
+    for (const Work& work : shape.backward) seconds += product(work);
+    return seconds;
+  }
   [[nodiscard]] double traffic(double bytes, int kernels) const {
     return bytes * copy_rate + kernels * gap;
   }
@@ -149,7 +157,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
     const double start = c.now;
-    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels), Term::backward);
+    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory,
+               Term::backward);
     for (const Work& work : shape.backward) {
       if (work.seconds <= 0) continue;
       const Seconds alone(c.product(work));
@@ -223,8 +232,7 @@ void StepModel::sharded(Context& c, Step& step) const {
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
-    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
-                c.traffic(shape.backward_traffic, shape.backward_kernels);
+    backward += c.backward(shape);
   }
   add(step, Term::backward, backward);
   c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
@@ -249,8 +257,7 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
     forward += c.product(shape.forward) + c.traffic(shape.forward_traffic, shape.forward_kernels);
-    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
-                c.traffic(shape.backward_traffic, shape.backward_kernels);
+    backward += c.backward(shape);
   }
   double earlier =
       (k - 1) *
@@ -266,6 +273,9 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     earlier += again;
   }
   c.now += earlier;
+  add(step, Term::exposed_communication, broadcasts_);
+  step.communication_busy += Seconds(broadcasts_);
+  c.now += broadcasts_;
   c.span(Stream::compute, "forward", 0, c.now, c.now + forward);
   add(step, Term::forward, forward);
   c.now += forward;
@@ -279,10 +289,12 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     c.now += backward;
   }
   const double share = fsdp ? 1.0 / job_.gpus : 1.0;
+  const bool captured = network_.captured && network_.captured->optimizer == job_.optimizer;
   const double optimizer =
-      optimizer_traffic(job_.optimizer, parameters_).value() * share /
-          machine_.optimizer_bandwidth.shifted(shift.of(Source::memory)).value() +
-      c.gap;
+      captured ? network_.captured->optimizer_time.value() * share
+               : optimizer_traffic(job_.optimizer, parameters_).value() * share /
+                         machine_.optimizer_bandwidth.shifted(shift.of(Source::memory)).value() +
+                     c.gap;
   c.span(Stream::compute, "optimizer", 0, c.now, c.now + optimizer);
   add(step, Term::optimizer, optimizer);
   c.now += optimizer;
@@ -292,18 +304,10 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
             .value();
     add(step, Term::imbalance, machine_.rank_spread * expected_maximum(job_.gpus) * compute);
   }
-  if (const HostCosts* host = machine_.host_costs(job_.engine)) {
-    const double tensors = static_cast<double>(tensors_);
-    double seconds = k * tensors * host->step_per_tensor.value.value() +
-                     (k - 1) * host->extra_micro_batch.value.value();
-    if (shared && !fsdp) {
-      const double buckets = static_cast<double>(buckets_.size());
-      seconds +=
-          tensors * host->sync_per_tensor.value.value() + buckets * host->per_bucket.value.value();
-      if (job_.strategy.compression) seconds += buckets * host->hook_per_bucket.value.value();
-    }
-    if (fsdp) seconds += host->fsdp.value.value();
-    seconds *= std::max(0.05, 1.0 + shift.of(Source::host) * host->step_per_tensor.relative_error);
+  if (const double usual = host_seconds(); usual > 0) {
+    const HostCosts* costs = machine_.host_costs(job_.engine);
+    const double error = costs ? costs->step_per_tensor.relative_error : kCapturedHostError;
+    const double seconds = usual * std::max(0.05, 1.0 + shift.of(Source::host) * error);
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);
   }
