@@ -79,6 +79,7 @@ class Sweep {
       ++done;
     }
     look_again();
+    record_kernels();
     if (remarks_ > kMostRemarks)
       measurements_.notes.push_back(std::to_string(remarks_ - kMostRemarks) +
                                     " more operations were disturbed");
@@ -97,6 +98,8 @@ class Sweep {
         measure([&](int n) { return backend_.sample(operation, n); }, task.stopping);
     spent_ += measured.spent;
     if (measured.remark) remark(describe(operation) + ": " + *measured.remark);
+    if (const std::string slow = backend_.slowed_by(); !slow.empty())
+      remark(describe(operation) + ": the device is slowed by " + slow);
     if (!first_product_ && std::holds_alternative<Product>(operation)) {
       first_product_ = &task;
       first_median_ = median(measured.seconds);
@@ -123,6 +126,24 @@ class Sweep {
         "the device did not keep its speed: %s took %+.0f %% at the end of the calibration",
         describe(operation).c_str(), 100 * change);
     measurements_.notes.emplace_back(text);
+  }
+
+  // After all timing, which recording must not touch.
+  void record_kernels() {
+    for (ProductSample& sample : measurements_.products)
+      sample.kernel = backend_.kernel(sample.product);
+    const CollectiveSample* largest = nullptr;
+    for (const CollectiveSample& sample : measurements_.collectives) {
+      if (sample.call.kind == Collective::all_reduce && sample.call.dtype == DType::fp32 &&
+          (largest == nullptr || sample.call.bytes > largest->call.bytes))
+        largest = &sample;
+    }
+    if (largest != nullptr && !measurements_.links.empty()) {
+      if (const auto record = backend_.kernel(largest->call))
+        measurements_.links.back().channels = static_cast<int>(record->blocks);
+    }
+    const std::vector<std::string> notes = backend_.hardware().notes;
+    measurements_.notes.insert(measurements_.notes.end(), notes.begin(), notes.end());
   }
 
   void note_unfinished(std::size_t count) {

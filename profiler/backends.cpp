@@ -4,14 +4,12 @@
 
 #include "model/error.hpp"
 #include "profiler/engine/device.hpp"
+#include "profiler/module.hpp"
 #ifdef DDPX_HAS_MPI
-#include "profiler/cpu/backend.hpp"
-#include "profiler/cpu/device.hpp"
-#include "profiler/cpu/workload.hpp"
+#include "profiler/cpu/module.hpp"
 #endif
 #ifdef DDPX_HAS_CUDA
 #include "profiler/cuda/module.hpp"
-#include "profiler/module.hpp"
 #endif
 
 namespace ddpx {
@@ -19,6 +17,13 @@ namespace {
 
 constexpr const char* kCpu = "cpu";
 constexpr const char* kCuda = "cuda";
+
+#ifdef DDPX_HAS_MPI
+const Module& cpu_module() {
+  static const Module module(cpu::kModuleFile);
+  return module;
+}
+#endif
 
 #ifdef DDPX_HAS_CUDA
 const Module& cuda_module() {
@@ -75,7 +80,9 @@ Library library_of(const std::string& name) { return name == kCuda ? Library::nc
 bool backend_supports(const std::string& name, [[maybe_unused]] const Operation& operation,
                       [[maybe_unused]] int ranks) {
 #ifdef DDPX_HAS_MPI
-  if (name == kCpu) return cpu::Workload::supports(operation, ranks);
+  if (name == kCpu)
+    return cpu_module().symbol<decltype(cpu::ddpx_cpu_supports)>("ddpx_cpu_supports")(operation,
+                                                                                      ranks);
 #endif
   if (name != kCuda) return false;
   // Which formats a GPU has is known on the GPU alone; a plan without one takes all.
@@ -85,7 +92,10 @@ bool backend_supports(const std::string& name, [[maybe_unused]] const Operation&
 
 std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] Pulse& pulse) {
 #ifdef DDPX_HAS_MPI
-  if (name == kCpu) return std::make_unique<cpu::CpuBackend>(pulse);
+  if (name == kCpu) {
+    return std::unique_ptr<Backend>(
+        cpu_module().symbol<decltype(cpu::ddpx_cpu_backend)>("ddpx_cpu_backend")(pulse));
+  }
 #endif
 #ifdef DDPX_HAS_CUDA
   if (name == kCuda) {
@@ -99,7 +109,10 @@ std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] 
 std::unique_ptr<engine::Device> make_device(const std::string& name,
                                             [[maybe_unused]] Pulse& pulse) {
 #ifdef DDPX_HAS_MPI
-  if (name == kCpu) return std::make_unique<cpu::CpuDevice>(pulse);
+  if (name == kCpu) {
+    return std::unique_ptr<engine::Device>(
+        cpu_module().symbol<decltype(cpu::ddpx_cpu_device)>("ddpx_cpu_device")(pulse));
+  }
 #endif
 #ifdef DDPX_HAS_CUDA
   if (name == kCuda) {

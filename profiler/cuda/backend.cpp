@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/error.hpp"
+#include "profiler/cuda/system.hpp"
 
 namespace ddpx::cuda {
 namespace {
@@ -33,28 +34,10 @@ double milliseconds(const EventHandle& from, const EventHandle& to) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(Pulse& pulse)
-    : pulse_(pulse),
-      place_(own_place()),
-      gpu_(place_),
-      communicator_([this] {
-        const WaitingForPeers waiting(pulse_);
-        return Communicator(place_);
-      }()),
-      hardware_(describe(gpu_, communicator_, place_)) {}
+CudaBackend::CudaBackend(Pulse& pulse) : pulse_(pulse), site_(pulse), gpu_(site_.gpu()) {}
 
 bool CudaBackend::supports(const Operation& operation) const {
-  return Workload::supports(operation, gpu_, hardware_.ranks);
-}
-
-void CudaBackend::meet() {
-  const WaitingForPeers waiting(pulse_);
-  communicator_.meeting().barrier();
-}
-
-void CudaBackend::finish() {
-  const WaitingForPeers waiting(pulse_);
-  run_dry(gpu_, communicator_, pulse_);
+  return Workload::supports(operation, gpu_, site_.ranks());
 }
 
 EventHandle& CudaBackend::mark(std::size_t index) {
@@ -67,7 +50,7 @@ double CudaBackend::between(std::size_t from, std::size_t to) {
 }
 
 void CudaBackend::hold(int launches) {
-  meet();
+  site_.barrier();
   spin(kHoldNanoseconds + launches * kIssueNanoseconds, gpu_.compute());
   check(cudaEventRecord(mark(0).get(), gpu_.compute()), "recording an event");
   check(cudaStreamWaitEvent(gpu_.communication(), mark(0).get(), 0), "waiting for an event");
@@ -79,7 +62,7 @@ double CudaBackend::timed(Ready& ready, int runs) {
   check(cudaEventRecord(mark(1).get(), stream), "recording an event");
   for (int i = 0; i < runs; ++i) ready.workload->issue();
   check(cudaEventRecord(mark(2).get(), stream), "recording an event");
-  finish();
+  site_.finish();
   return between(1, 2) / runs;
 }
 
@@ -90,17 +73,17 @@ double CudaBackend::timed_apart(Ready& ready, int runs) {
           "recording an event");
     if (i < runs) ready.workload->issue();
   }
-  finish();
+  site_.finish();
   return between(1, static_cast<std::size_t>(runs) + 1) / runs;
 }
 
 CudaBackend::Ready CudaBackend::prepared(const Operation& operation) {
   Ready ready;
   ready.what = ddpx::describe(operation);
-  ready.workload = std::make_unique<Workload>(operation, gpu_, communicator_);
+  ready.workload = std::make_unique<Workload>(operation, gpu_, site_.communicator());
   static_cast<void>(timed(ready, 2));  // kernels are loaded and connections made
   ready.seconds = timed(ready, 2);
-  communicator_.meeting().maximum(std::span(&ready.seconds, 1));
+  site_.maximum(std::span(&ready.seconds, 1));
   ready.runs = static_cast<int>(
       std::clamp(std::ceil(kShortestSample / ready.seconds), 2.0, double{kMostRuns}));
   static_cast<void>(timed(ready, ready.runs));
@@ -115,8 +98,7 @@ std::vector<double> CudaBackend::sample(const Operation& operation, int n) {
   }
   std::vector<double> seconds;
   for (int i = 0; i < n; ++i) seconds.push_back(timed(current_, current_.runs));
-  const WaitingForPeers waiting(pulse_);
-  communicator_.meeting().maximum(seconds);
+  site_.maximum(seconds);
   return seconds;
 }
 
@@ -137,7 +119,7 @@ BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
           "recording an event");
     if (i < products) product.workload->issue();
   }
-  finish();
+  site_.finish();
   times.collective_beside = between(1, 2) / runs;
   // Products that ran while collectives did, from their beginning to their end; the first may have
   // begun before NCCL's blocks were there.
@@ -150,7 +132,7 @@ BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
       last > 1 ? (last_at - first_at) / static_cast<double>(last - 1) : between(3, 4);
   std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
                                 times.collective_beside};
-  communicator_.meeting().maximum(slowest);
+  site_.maximum(slowest);
   return {slowest[0], slowest[1], slowest[2], slowest[3]};
 }
 
@@ -165,6 +147,62 @@ std::vector<BesideTimes> CudaBackend::sample_beside(const Product& product,
   std::vector<BesideTimes> visits;
   for (int i = 0; i < n; ++i) visits.push_back(visit(first, second, runs));
   return visits;
+}
+
+std::optional<KernelRecord> CudaBackend::kernel(const Operation& operation) {
+  constexpr int kRuns = 3;
+  if (untraceable_) return std::nullopt;
+  current_ = {};
+  if (!tracer_) {
+    auto opened = Tracer::load(cupti_places(CUDART_VERSION / 1000));
+    if (auto* refusal = std::get_if<std::string>(&opened)) return untraceable(*refusal);
+    tracer_ = std::move(std::get<std::unique_ptr<Tracer>>(opened));
+  }
+  Workload work(operation, gpu_, site_.communicator());
+  work.issue();  // loads the kernel
+  site_.finish();
+  if (const auto refusal = tracer_->start()) return untraceable(*refusal);
+  for (int i = 0; i < kRuns; ++i) work.issue();
+  site_.finish();
+  const Trace trace = tracer_->stop();
+  dropped_ += trace.dropped;
+  if (std::holds_alternative<CollectiveCall>(operation)) {
+    for (const Kernel& kernel : trace.kernels) {
+      if (!is_collective(kernel)) continue;
+      return KernelRecord{kernel.name,
+                          kernel.blocks(),
+                          kernel.block[0] * kernel.block[1] * kernel.block[2],
+                          kernel.registers_per_thread,
+                          kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
+                          false};
+    }
+    return std::nullopt;
+  }
+  const auto main = main_kernel(trace.kernels, site_.hardware().device);
+  if (!main) return std::nullopt;
+  return main->record;
+}
+
+std::optional<KernelRecord> CudaBackend::untraceable(const std::string& refusal) {
+  untraceable_ = true;
+  site_.note(refusal);
+  return std::nullopt;
+}
+
+std::string CudaBackend::slowed_by() {
+  // One bit per reason; the union over ranks would need more than a maximum, so the ranks' most
+  // telling one is taken.
+  double reasons = 0;
+  if (driver()) {
+    if (const auto gpu = driver()->gpu(gpu_.bus_id())) {
+      reasons = static_cast<double>(driver()->state(*gpu).throttle_reasons.value_or(0));
+    }
+  }
+  site_.maximum(std::span(&reasons, 1));
+  std::string words;
+  for (const std::string& word : slowing_words(static_cast<std::uint64_t>(reasons)))
+    words += (words.empty() ? "" : ", ") + word;
+  return words;
 }
 
 }  // namespace ddpx::cuda

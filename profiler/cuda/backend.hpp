@@ -5,13 +5,13 @@
 // of queued collectives, as nccl-tests counts it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "profiler/backend.hpp"
-#include "profiler/cuda/communicator.hpp"
-#include "profiler/cuda/gpu.hpp"
-#include "profiler/cuda/system.hpp"
+#include "profiler/cuda/cupti.hpp"
+#include "profiler/cuda/site.hpp"
 #include "profiler/cuda/workload.hpp"
 #include "profiler/pulse.hpp"
 
@@ -23,11 +23,13 @@ class CudaBackend : public Backend {
   // Collective.
   explicit CudaBackend(Pulse& pulse);
 
-  [[nodiscard]] Hardware hardware() const override { return hardware_; }
+  [[nodiscard]] Hardware hardware() const override { return site_.hardware(); }
   [[nodiscard]] bool supports(const Operation& operation) const override;
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
   [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
                                                        const CollectiveCall& call, int n) override;
+  [[nodiscard]] std::optional<KernelRecord> kernel(const Operation& operation) override;
+  [[nodiscard]] std::string slowed_by() override;
 
  private:
   // The operation warmed up, and how many runs make one sample.
@@ -46,16 +48,16 @@ class CudaBackend : public Backend {
   // `runs` collectives in a row, products beside them all along.
   [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
   void hold(int launches);
-  void meet();
-  void finish();
+  std::optional<KernelRecord> untraceable(const std::string& refusal);
   [[nodiscard]] EventHandle& mark(std::size_t index);
   [[nodiscard]] double between(std::size_t from, std::size_t to);
 
   Pulse& pulse_;
-  RankPlace place_;
-  Gpu gpu_;
-  Communicator communicator_;
-  Hardware hardware_;
+  Site site_;
+  Gpu& gpu_;
+  std::unique_ptr<Tracer> tracer_;
+  bool untraceable_ = false;
+  std::uint64_t dropped_ = 0;  // kernel records
   std::vector<EventHandle> marks_;
   Ready current_;
 };

@@ -20,14 +20,14 @@ ncclDataType_t type_of(DType dtype) {
 
 }  // namespace
 
-Communicator::Communicator(const RankPlace& place) : meeting_(place) {
-  if (place.ranks == 1) return;
+Communicator::Communicator(Meeting& meeting) : ranks_(meeting.ranks()) {
+  if (ranks_ == 1) return;
   ncclUniqueId id{};
-  if (place.rank == 0) check(ncclGetUniqueId(&id), "making the communicator's id");
-  meeting_.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+  if (meeting.rank() == 0) check(ncclGetUniqueId(&id), "making the communicator's id");
+  meeting.broadcast(std::as_writable_bytes(std::span(&id, 1)));
   ncclComm_t comm = nullptr;
-  check(ncclCommInitRank(&comm, place.ranks, id, place.rank),
-        "joining " + std::to_string(place.ranks) + " ranks");
+  check(ncclCommInitRank(&comm, ranks_, id, meeting.rank()),
+        "joining " + std::to_string(ranks_) + " ranks");
   nccl_.reset(comm);
 }
 

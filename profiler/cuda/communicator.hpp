@@ -1,4 +1,4 @@
-// NCCL between the ranks of a job, and the meeting that brings them together.
+// NCCL between the ranks of a job.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,9 @@ namespace ddpx::cuda {
 class Communicator {
  public:
   // The GPU must be this rank's current one. Collective.
-  explicit Communicator(const RankPlace& place);
+  explicit Communicator(Meeting& meeting);
 
-  [[nodiscard]] int rank() const { return meeting_.rank(); }
-  [[nodiscard]] int ranks() const { return meeting_.ranks(); }
-  // Among the hosts (meeting.hpp).
-  [[nodiscard]] Meeting& meeting() { return meeting_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
 
   // A sum over ranks, issued to `stream`. All-reduce: `from` and `to` of the same count.
   // All-gather's `from` and reduce-scatter's `to` are this rank's shard. Nothing to do for one rank
@@ -38,7 +35,7 @@ class Communicator {
     void operator()(ncclComm_t comm) const { static_cast<void>(ncclCommAbort(comm)); }
   };
 
-  Meeting meeting_;
+  int ranks_;
   std::unique_ptr<std::remove_pointer_t<ncclComm_t>, Abort> nccl_;
 };
 

@@ -11,15 +11,7 @@ Elements elements(Slice slice) { return {slice.data, slice.elements, slice.dtype
 
 }  // namespace
 
-CudaDevice::CudaDevice(Pulse& pulse)
-    : pulse_(pulse),
-      place_(own_place()),
-      gpu_(place_),
-      communicator_([this] {
-        const WaitingForPeers waiting(pulse_);
-        return Communicator(place_);
-      }()),
-      hardware_(describe(gpu_, communicator_, place_)) {}
+CudaDevice::CudaDevice(Pulse& pulse) : pulse_(pulse), site_(pulse), gpu_(site_.gpu()) {}
 
 engine::Buffer CudaDevice::allocate(std::size_t elements, DType dtype) {
   const std::size_t size = std::max<std::size_t>(1, Slice{nullptr, elements, dtype}.bytes());
@@ -106,7 +98,7 @@ void CudaDevice::sgd(Slice parameters, Slice gradients, float rate) {
 }
 
 void CudaDevice::collective(Collective kind, Slice from, Slice to) {
-  communicator_.issue(kind, elements(from), elements(to), gpu_.communication());
+  site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
 }
 
 engine::Event CudaDevice::create_event() {
@@ -123,10 +115,7 @@ void CudaDevice::wait(Stream stream, engine::Event event) {
         "waiting for an event");
 }
 
-void CudaDevice::synchronize() {
-  const WaitingForPeers waiting(pulse_);
-  run_dry(gpu_, communicator_, pulse_);
-}
+void CudaDevice::synchronize() { site_.finish(); }
 
 Seconds CudaDevice::elapsed(engine::Event from, engine::Event to) {
   float milliseconds = 0;
@@ -135,14 +124,8 @@ Seconds CudaDevice::elapsed(engine::Event from, engine::Event to) {
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 
-void CudaDevice::barrier() {
-  const WaitingForPeers waiting(pulse_);
-  communicator_.meeting().barrier();
-}
+void CudaDevice::barrier() { site_.barrier(); }
 
-void CudaDevice::maximum(std::span<double> values) {
-  const WaitingForPeers waiting(pulse_);
-  communicator_.meeting().maximum(values);
-}
+void CudaDevice::maximum(std::span<double> values) { site_.maximum(values); }
 
 }  // namespace ddpx::cuda

@@ -4,9 +4,7 @@
 
 #include <vector>
 
-#include "profiler/cuda/communicator.hpp"
-#include "profiler/cuda/gpu.hpp"
-#include "profiler/cuda/system.hpp"
+#include "profiler/cuda/site.hpp"
 #include "profiler/engine/device.hpp"
 #include "profiler/pulse.hpp"
 
@@ -18,9 +16,9 @@ class CudaDevice : public engine::Device {
   // Collective.
   explicit CudaDevice(Pulse& pulse);
 
-  [[nodiscard]] int rank() const override { return communicator_.rank(); }
-  [[nodiscard]] int ranks() const override { return communicator_.ranks(); }
-  [[nodiscard]] Hardware hardware() const override { return hardware_; }
+  [[nodiscard]] int rank() const override { return site_.rank(); }
+  [[nodiscard]] int ranks() const override { return site_.ranks(); }
+  [[nodiscard]] Hardware hardware() const override { return site_.hardware(); }
   [[nodiscard]] bool supports(DType dtype) const override {
     return dtype == DType::fp32 || (dtype == DType::tf32 && gpu_.supports(dtype));
   }
@@ -61,10 +59,8 @@ class CudaDevice : public engine::Device {
   }
 
   Pulse& pulse_;
-  RankPlace place_;
-  Gpu gpu_;
-  Communicator communicator_;
-  Hardware hardware_;
+  Site site_;
+  Gpu& gpu_;
   Memory row_losses_;
   std::size_t rows_ = 0;  // that row_losses_ holds
   std::vector<EventHandle> events_;

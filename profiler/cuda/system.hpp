@@ -1,19 +1,25 @@
-// What a rank's GPU and its job are, and waiting for them.
+// The box around a rank's GPU: what stands in the way before anything is measured, and what the
+// hardware is.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "profiler/backend.hpp"
-#include "profiler/cuda/communicator.hpp"
 #include "profiler/cuda/gpu.hpp"
-#include "profiler/pulse.hpp"
+#include "profiler/cuda/nvml.hpp"
+#include "profiler/rank_place.hpp"
 
 namespace ddpx::cuda {
 
-// This process among the ranks of its job; one rank when it was started by hand.
-[[nodiscard]] RankPlace own_place();
+// NVML where the driver has it. One for a process.
+[[nodiscard]] const std::optional<Nvml>& driver();
 
-[[nodiscard]] Hardware describe(const Gpu& gpu, Communicator& communicator, const RankPlace& place);
+// Throws DeviceError for what would fail anyway, naming cause and remedy; what may disturb comes
+// back in words. Before any rank uses a GPU.
+[[nodiscard]] std::vector<std::string> look_before(const RankPlace& place);
 
-// Returns when both streams have run dry. Throws DeviceError when NCCL notices that a peer is gone.
-void run_dry(const Gpu& gpu, const Communicator& communicator, Pulse& pulse);
+[[nodiscard]] Hardware describe(const Gpu& gpu, const RankPlace& place);
 
 }  // namespace ddpx::cuda

@@ -29,7 +29,7 @@ struct Rule {
 };
 
 // Beside the model and their own room.
-const Names kCalibrateRooms = {"model/", "profiler/", "io/", "cli/"};
+const Names kCalibrateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/"};
 const Names kPredictRooms = {"model/", "calibration/", "io/", "cli/"};
 const Names kValidateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/", "report/"};
 const Names kProgramLibraries = {"fmt", "files", "printing", "streams", "clocks"};
@@ -65,6 +65,7 @@ const std::vector<Rule> kRules = {
     {"calibration/options", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/result", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/run", kCalibrateRooms, kProgramLibraries, {"system"}},
+    {"calibration/train_steps", kCalibrateRooms, kProgramLibraries, {}},
     {"predict/predict.cpp", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
