@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "io/file.hpp"
+#include "io/network_json.hpp"
 #include "io/runs_json.hpp"
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
@@ -66,8 +68,9 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   return rows_of(grid);
 }
 
-std::optional<Transport> transport_from(const std::optional<std::string>& text) {
-  if (!text || *text == "auto") return std::nullopt;
+std::optional<Transport> transport_from(const MeasureOptions& options) {
+  const std::optional<std::string>& text = options.transport;
+  if (!text || *text == "auto" || (options.torch && *text == "p2p")) return std::nullopt;
   if (*text == "shm") return Transport::shared_memory;
   if (*text == "socket") return Transport::socket;
   throw InputError("--transport", "'" + shown(*text) +
@@ -90,6 +93,20 @@ void check_row(const RunRow& row) {
                                    " samples; whole samples are needed");
 }
 
+// PyTorch trains any network that a forecast can be made of. A file is named from the folder of the
+// rows it stands in, and here in full, since the rows are handed on in another file.
+void check_torch_row(RunRow& row, const std::filesystem::path& rows) {
+  check(row.job);
+  row.job.engine = Engine::torch;
+  if (is_network_spec(row.network)) {
+    static_cast<void>(network_from(row.network));
+    return;
+  }
+  const std::filesystem::path file = rows.parent_path() / row.network;
+  static_cast<void>(io::network_from_json(io::read_text(file.string()), file.string()));
+  row.network = std::filesystem::absolute(file).string();
+}
+
 }  // namespace
 
 Transport transport_of(const RowRequest& request, const RunRow& row) {
@@ -100,18 +117,23 @@ Transport transport_of(const RowRequest& request, const RunRow& row) {
 RowRequest row_request(const ValidateOptions& options) {
   const MeasureOptions& m = options.measure;
   RowRequest request;
-  request.transport = transport_from(m.transport);
+  request.transport = transport_from(m);
   if (m.processes)
     request.processes = parse_count("--processes", *m.processes, kFewestProcesses, kMostProcesses);
   if (m.seed) {
     request.seed = static_cast<std::uint64_t>(parse_count("--seed", *m.seed, 0, 1'000'000'000));
   }
   std::vector<RunRow> rows = rows_asked_for(m);
-  std::string link = request.transport == Transport::socket ? kSocketLink : kMemoryLink;
+  const bool socket = request.transport == Transport::socket || (m.torch && !m.transport);
+  std::string link = socket ? kSocketLink : kMemoryLink;
   if (options.links.size() == 1) link = options.links.front().first;
   for (RunRow& row : rows) {
     if (row.link.empty()) row.link = link;
-    check_row(row);
+    if (m.torch) {
+      check_torch_row(row, m.rows.value_or(""));
+    } else {
+      check_row(row);
+    }
   }
   request.rows = with_one_gpu_rows(std::move(rows));
   return request;
