@@ -13,6 +13,7 @@ inline constexpr const char* kRankVariable = "DDPX_RANK";
 inline constexpr const char* kRanksVariable = "DDPX_RANKS";
 inline constexpr const char* kBoardName = "board";
 inline constexpr const char* kResultsName = "results.json";
+inline constexpr const char* kWorkName = "work";
 inline constexpr const char* kMeetingName = "meeting";
 inline constexpr const char* kJobPrefix = "ddpx-";
 

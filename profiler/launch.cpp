@@ -50,6 +50,14 @@ class NoteSignals {
   std::array<struct sigaction, 3> before_{};
 };
 
+std::optional<std::string> contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
 // What a child had to say, in one line: its first line that is no frame.
 std::string first_words(const std::string& output) {
   std::istringstream lines(output);
@@ -138,6 +146,12 @@ RankJob::RankJob(JobOptions options) : options_(std::move(options)) {
     throw DeviceError("making a directory for the job in " + job_root() + ": " +
                       std::generic_category().message(errno));
   }
+  if (!options_.work.empty()) {
+    std::ofstream file(directory_ + "/" + kWorkName, std::ios::binary);
+    if (!(file << options_.work << std::flush))
+      throw DeviceError("writing the ranks' work to " + directory_ + ": " +
+                        std::generic_category().message(errno));
+  }
   lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0) ::flock(lock_, LOCK_EX);
 }
@@ -219,11 +233,14 @@ void RankJob::run(const std::function<void(const JobProgress&)>& every) {
 }
 
 std::optional<std::string> RankJob::results() const {
-  std::ifstream file(directory_ + "/" + kResultsName, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
+  return contents(directory_ + "/" + kResultsName);
+}
+
+std::string given_work(const RankPlace& place) {
+  auto text = contents(place.directory + "/" + kWorkName);
+  if (!text)
+    throw DeviceError("reading the rank's work in " + place.directory + ": it is not there");
+  return std::move(*text);
 }
 
 }  // namespace ddpx

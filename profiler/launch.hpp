@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "profiler/launch_environment.hpp"
+#include "profiler/rank_place.hpp"
 #include "profiler/watch.hpp"
 
 namespace ddpx {
@@ -31,6 +32,7 @@ struct JobOptions {
   // started.
   std::vector<std::string> command;
   WatchLimits limits;
+  std::string work{};  // what the ranks are to do, in whatever words they know (given_work)
 };
 
 // SIGINT, SIGTERM or SIGHUP came. Exit code 130.
@@ -66,6 +68,9 @@ class RankJob {
   int lock_ = -1;  // held on the directory as long as this program lives
   JobProgress progress_;
 };
+
+// On a rank that a RankJob started: JobOptions::work. Throws DeviceError.
+[[nodiscard]] std::string given_work(const RankPlace& place);
 
 // This program and its arguments, from /proc.
 [[nodiscard]] std::vector<std::string> own_command();

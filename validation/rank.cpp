@@ -31,14 +31,14 @@ RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
 
 }  // namespace
 
-void train_as_rank(const std::string& backend, const std::string& text) {
+void train_as_rank(const std::string& backend) {
   const auto place = rank_place();
   if (!place || place->directory.empty())
     throw InputError(kRankWord, "is how ddpx-validate --run starts its ranks; use --run");
   Rank rank(*place, kProgram);
   try {
-    RunRow row = io::work_from_json(text, kRankWord).front();
-    rank.begin({0, 0, {}, "training " + row.network + ", " + describe(row.job.strategy)});
+    std::vector<RunRow> rows = io::work_from_json(given_work(*place), kRankWord);
+    rank.begin({0, rows.size(), {}, "starting"});
     const auto device = make_device(backend, rank);
     Runs runs;
     runs.name = backend;
@@ -46,8 +46,14 @@ void train_as_rank(const std::string& backend, const std::string& text) {
     runs.context = io::provenance();
     const Hardware hardware = device->hardware();
     runs.context.insert(runs.context.end(), hardware.context.begin(), hardware.context.end());
-    runs.rows = {trained(*device, std::move(row), rank)};
-    if (rank.is_first()) rank.publish(io::to_json(runs));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rank.begin({i,
+                  rows.size(),
+                  {},
+                  "training " + rows[i].network + ", " + describe(rows[i].job.strategy)});
+      runs.rows.push_back(trained(*device, std::move(rows[i]), rank));
+      if (rank.is_first()) rank.publish(io::to_json(runs));
+    }
   } catch (const std::exception& error) {
     const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
     rank.fail(error.what(), refused ? RankState::refused : RankState::failed);

@@ -1,7 +1,11 @@
 #include "validation/row_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
 #include <random>
+#include <tuple>
 
 namespace ddpx {
 namespace {
@@ -87,8 +91,32 @@ std::vector<Visit> visits_of(std::span<const RunRow> rows, int processes, std::u
     shuffle(groups, random);
     for (std::vector<std::size_t>& group : groups) {
       shuffle(group, random);
-      for (const std::size_t row : group) visits.push_back({row, process});
+      for (const std::size_t row : group) visits.push_back({{row}, process});
     }
+  }
+  return visits;
+}
+
+std::vector<Visit> shared_visits_of(std::span<const RunRow> rows, int processes,
+                                    std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto key = [&](std::size_t i) {
+    const RunRow& row = rows[i];
+    // One rank has no link.
+    return std::tuple(row.job.gpus, row.job.gpus > 1 ? row.link : "",
+                      row.job.gpus > 1 ? row.job.strategy.channels.value_or(0) : 0);
+  };
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<Visit> visits;
+  for (int process = 0; process < processes; ++process) {
+    shuffle(order, random);
+    std::map<std::tuple<int, std::string, int>, std::vector<std::size_t>> sets;
+    for (const std::size_t row : order) sets[key(row)].push_back(row);
+    std::vector<Visit> round;
+    for (auto& [unused, set] : sets) round.push_back({std::move(set), process});
+    shuffle(round, random);
+    std::move(round.begin(), round.end(), std::back_inserter(visits));
   }
   return visits;
 }

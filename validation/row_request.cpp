@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "io/file.hpp"
+#include "io/network_json.hpp"
 #include "io/runs_json.hpp"
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
@@ -102,6 +104,20 @@ void check_row(const RunRow& row) {
                                    " samples; whole samples are needed");
 }
 
+// PyTorch trains any network that a forecast can be made of. A file is named from the folder of the
+// rows it stands in, and here in full, since the rows are handed on in another file.
+void check_torch_row(RunRow& row, const std::filesystem::path& rows) {
+  check(row.job);
+  row.job.engine = Engine::torch;
+  if (is_network_spec(row.network)) {
+    static_cast<void>(network_from(row.network));
+    return;
+  }
+  const std::filesystem::path file = rows.parent_path() / row.network;
+  static_cast<void>(io::network_from_json(io::read_text(file.string()), file.string()));
+  row.network = std::filesystem::absolute(file).string();
+}
+
 }  // namespace
 
 Transport transport_of(const RowRequest& request, const RunRow& row) {
@@ -122,10 +138,16 @@ RowRequest row_request(const ValidateOptions& options, Library library) {
   }
   std::vector<RunRow> rows = rows_asked_for(m);
   std::string link = link_of(request.transport, library);
+  // PyTorch on a CPU goes over Gloo, which is TCP.
+  if (m.torch && !m.transport) link = library == Library::nccl ? kGpuLink : kSocketLink;
   if (options.links.size() == 1) link = options.links.front().first;
   for (RunRow& row : rows) {
     if (row.link.empty()) row.link = link;
-    check_row(row);
+    if (m.torch) {
+      check_torch_row(row, m.rows.value_or(""));
+    } else {
+      check_row(row);
+    }
   }
   request.rows = with_one_gpu_rows(std::move(rows));
   return request;

@@ -73,7 +73,9 @@ const std::vector<Rule> kRules = {
     {"validation/options", kValidateRooms, kProgramLibraries, {}},
     {"validation/program", kValidateRooms, kProgramLibraries, {}},
     {"validation/resolve", kValidateRooms, kProgramLibraries, {}},
-    {"validation/measure_rows", kValidateRooms, kProgramLibraries, {"system"}},
+    {"validation/measure_rows", kValidateRooms, kProgramLibraries, {}},
+    {"validation/prepare", kValidateRooms, kProgramLibraries, {"system"}},
+    {"validation/torch_rows", kValidateRooms, kProgramLibraries, {"system"}},
     {"validation/rank", kValidateRooms, kProgramLibraries, {}},
     {"validation/row_request", kValidateRooms, kProgramLibraries, {}},
 };

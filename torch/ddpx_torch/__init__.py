@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 
 def capture(model, example_batch, loss, **options):
-    """One training step of `model` as a ddpx network; see ddpx_torch/capture.py."""
-    from .capture import capture as captured
+    """One training step of `model` as a ddpx network; see ddpx_torch/captured.py."""
+    from .captured import capture as captured
 
     return captured(model, example_batch, loss, **options)

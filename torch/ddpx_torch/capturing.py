@@ -31,7 +31,7 @@ def run(options):
     import torch
 
     from . import models
-    from .capture import capture
+    from .captured import capture
 
     if device_name == "cpu":
         torch.set_num_threads(threads)
