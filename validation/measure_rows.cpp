@@ -21,6 +21,10 @@ namespace {
 
 constexpr const char* kPlace = "the ranks' report";
 
+std::string words_of(const RunRow& row) {
+  return row.network + ", " + describe(row.job.strategy) + " on " + std::to_string(row.job.gpus);
+}
+
 // The process sets of all rows, gathered as they finish.
 class Campaign {
  public:
@@ -47,7 +51,8 @@ class Campaign {
     options.transport = transport_of(request_, first);
     options.channels = first.job.strategy.channels;
     options.work = io::to_json(work);
-    options.command = {own_command().front(), kRankWord, backend_};
+    // The last word is for whoever lists processes.
+    options.command = {own_command().front(), kRankWord, backend_, words_of(first)};
     RankJob job(options);
     try {
       job.run(every);
@@ -114,12 +119,8 @@ class Campaign {
   Runs runs_;
 };
 
-std::string words_of(const RunRow& row) {
-  return row.network + ", " + describe(row.job.strategy) + " on " + std::to_string(row.job.gpus);
-}
-
 // What is finished, written; the end of a message.
-std::string kept(const Campaign& campaign, const std::string& path) {
+std::string kept(const Campaign& campaign, const std::string& path, std::size_t all) {
   const Runs runs = campaign.finished();
   if (runs.rows.empty()) return "; nothing was finished yet";
   try {
@@ -129,8 +130,8 @@ std::string kept(const Campaign& campaign, const std::string& path) {
   }
   std::size_t processes = 0;
   for (const RunRow& row : runs.rows) processes += row.processes.size();
-  return "; " + std::to_string(processes) + " measured processes of " +
-         std::to_string(runs.rows.size()) + " rows are kept in " + path;
+  return "; " + std::to_string(processes) + " of " + std::to_string(all) + " runs are kept in " +
+         path;
 }
 
 }  // namespace
@@ -168,9 +169,9 @@ std::string measure_rows(const ValidateOptions& options) {
       done += visit.rows.size();
     }
   } catch (const DeviceError& error) {
-    throw DeviceError(error.what() + kept(campaign, path));
+    throw DeviceError(error.what() + kept(campaign, path, all));
   } catch (const Interrupted& error) {
-    throw Interrupted(error.what() + kept(campaign, path));
+    throw Interrupted(error.what() + kept(campaign, path, all));
   }
   io::write_text(path, io::to_json(campaign.finished()));
   return path;

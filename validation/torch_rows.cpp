@@ -14,6 +14,7 @@
 #include "io/file.hpp"
 #include "io/runs_json.hpp"
 #include "model/error.hpp"
+#include "profiler/backends.hpp"
 #include "profiler/launch.hpp"
 #include "validation/prepare.hpp"
 #include "validation/row_request.hpp"

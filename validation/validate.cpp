@@ -19,7 +19,7 @@ using namespace ddpx;
 
 ExitCode run_validate(int argc, char** argv) {
   // One of the ranks that --run starts.
-  if (argc == 3 && std::string_view(argv[1]) == kRankWord) {
+  if (argc == 4 && std::string_view(argv[1]) == kRankWord) {
     train_as_rank(argv[2]);
     return ExitCode::success;
   }

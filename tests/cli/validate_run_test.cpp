@@ -151,7 +151,7 @@ TEST_F(ValidateRun,
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("rank 1"));
   EXPECT_THAT(result.err, HasSubstr("mlp:width=777"));
-  EXPECT_THAT(result.err, HasSubstr("of 6 process sets are kept in " + path("runs.json")));
+  EXPECT_THAT(result.err, HasSubstr("of 6 runs are kept in " + path("runs.json")));
   EXPECT_EQ(result.lines(), 1) << result.err;
   const Runs kept = runs();
   ASSERT_FALSE(kept.rows.empty());
