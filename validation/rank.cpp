@@ -17,12 +17,17 @@ namespace {
 constexpr const char* kProgram = "ddpx-validate";
 constexpr int kDeviceExit = 3;  // as of the programs
 
-// Long enough for a median of some steps on slow links, short enough for many rows.
-const engine::RunOptions kTimed{.steps = 200, .budget = Seconds(1.5), .warmup = 3, .traced = true};
+// Long enough for a median of some steps on slow links, short enough for many rows. GPUs repeat
+// their steps to a fraction of a per cent.
+constexpr Seconds kOnCores{1.5};
+constexpr Seconds kOnGpus{0.5};
 
 RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
+  const bool gpu = device.hardware().device.multiprocessors > 0;
+  const engine::RunOptions timed{
+      .steps = 200, .budget = gpu ? kOnGpus : kOnCores, .warmup = 3, .traced = true};
   const engine::EngineRun run =
-      engine::run_engine(device, network_from(row.network), row.job, kTimed, pulse);
+      engine::run_engine(device, network_from(row.network), row.job, timed, pulse);
   row.processes = {{run.step_times_s}};
   if (row.job.gpus == 1) row.device_busy_share = run.busy_share;
   if (row.job.gpus > 1) row.measured_communication_share = run.communication_share;

@@ -20,7 +20,8 @@ RunRow one_gpu_row(const RunRow& row) {
 }
 
 bool same_work(const RunRow& a, const RunRow& b) {
-  return a.network == b.network && a.link == b.link && a.job.gpus == b.job.gpus &&
+  const bool same_link = a.link == b.link || a.job.gpus == 1;  // one rank has none
+  return a.network == b.network && same_link && a.job.gpus == b.job.gpus &&
          a.job.batch_per_rank == b.job.batch_per_rank && a.job.dtype == b.job.dtype &&
          a.job.optimizer == b.job.optimizer && describe(a.job.strategy) == describe(b.job.strategy);
 }

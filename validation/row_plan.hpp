@@ -20,8 +20,8 @@ struct RowGrid {
 };
 [[nodiscard]] std::vector<RunRow> rows_of(const RowGrid& grid);
 
-// Adds the one-GPU row that each row speeds up, once each and on the same link, where it is not
-// there already.
+// Adds the one-GPU row that each row speeds up, once each, where it is not there already: it has
+// no link, so that one serves the rows of all.
 [[nodiscard]] std::vector<RunRow> with_one_gpu_rows(std::vector<RunRow> rows);
 
 // One fresh process set, and the rows it trains one after another.
