@@ -102,26 +102,41 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
     machine.notes.push_back("borrowed " + constants + ": " + source);
 }
 
+// What samples say of one bandwidth. Those that know the memory they went round give a point each,
+// and the largest is the memory's own; others are taken together.
+struct MemoryFit {
+  std::vector<double> seconds_per_byte;  // samples without a working set
+  std::map<double, std::vector<double>> by_working_set;
+
+  void add(Bytes traffic, Bytes working_set, const std::vector<double>& seconds) {
+    std::vector<double>& to =
+        working_set.value() > 0 ? by_working_set[working_set.value()] : seconds_per_byte;
+    for (double s : seconds) to.push_back(s / traffic.value());
+  }
+
+  void give(Estimate<BytesPerSecond>& estimate, std::vector<MemoryPoint>& points,
+            const std::string& what) const {
+    for (const auto& [bytes, rates] : by_working_set)
+      points.push_back({Bytes(bytes), BytesPerSecond(1 / summarise(rates, 0).median)});
+    const std::vector<double>& own =
+        by_working_set.empty() ? seconds_per_byte : by_working_set.rbegin()->second;
+    if (own.empty()) return;
+    const SampleSummary per_byte = summarise(own, kMemoryFloor);
+    estimate = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
+                "from " + std::to_string(own.size()) + " " + what};
+  }
+};
+
 void fit_memory(const Measurements& measurements, Machine& machine) {
-  std::vector<double> copies;
-  for (const CopySample& sample : measurements.copies) {
-    for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
-  }
-  if (!copies.empty()) {
-    const SampleSummary per_byte = summarise(copies, kMemoryFloor);
-    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                              "from " + std::to_string(copies.size()) + " copies"};
-  }
-  std::vector<double> updates;
-  for (const OptimizerSample& sample : measurements.optimizers) {
-    const double traffic = optimizer_traffic(sample.step.optimizer, sample.step.parameters).value();
-    for (double s : sample.seconds) updates.push_back(s / traffic);
-  }
-  if (!updates.empty()) {
-    const SampleSummary per_byte = summarise(updates, kMemoryFloor);
-    machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                                   "from " + std::to_string(updates.size()) + " optimizer steps"};
-  }
+  MemoryFit copies;
+  for (const CopySample& sample : measurements.copies)
+    copies.add(2 * sample.bytes, sample.working_set, sample.seconds);
+  copies.give(machine.copy_bandwidth, machine.copy_points, "copies");
+  MemoryFit updates;
+  for (const OptimizerSample& sample : measurements.optimizers)
+    updates.add(optimizer_traffic(sample.step.optimizer, sample.step.parameters),
+                sample.working_set, sample.seconds);
+  updates.give(machine.optimizer_bandwidth, machine.optimizer_points, "optimizer steps");
   std::vector<double> launches;
   for (const LaunchSample& sample : measurements.launches)
     launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());
@@ -149,6 +164,10 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.device = measurements.device;
   machine.measurements = measurements.name;
   machine.notes = measurements.notes;
+  // The native engine's hook is part of its streams; a Python hook's share is a prior.
+  if (machine.device.multiprocessors == 0)
+    machine.hook_overlap = {1.0, 0.0,
+                            "CPU ranks run the native engine, whose hook costs no overlap"};
   fit_links(measurements, options, machine, report);
   fit_beside(measurements, machine, report);
   apply_priors(measurements, machine);
