@@ -9,12 +9,11 @@
 #include "calibration/fit_compute.hpp"
 #include "calibration/fit_host.hpp"
 #include "calibration/fit_links.hpp"
+#include "calibration/fit_memory.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
 namespace {
-
-constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
 
 // The constants a prior can set, by their name in the machine file.
 using Setter = std::function<void(Machine&, const Prior&)>;
@@ -102,90 +101,6 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
     machine.notes.push_back("borrowed " + constants + ": " + source);
 }
 
-// On a GPU a memory-bound kernel takes gap + traffic/bandwidth, whatever its size: least squares of
-// that line with each row divided by its time.
-void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
-  struct Row {
-    double bytes, seconds;
-  };
-  const auto line = [](const std::vector<Row>& rows) {
-    double xx = 0;
-    double x1 = 0;
-    double y1 = 0;
-    double yy = 0;
-    double xy = 0;
-    for (const Row& row : rows) {
-      const double x = row.bytes / row.seconds;
-      const double y = 1 / row.seconds;
-      xx += x * x;
-      yy += y * y;
-      xy += x * y;
-      x1 += x;
-      y1 += y;
-    }
-    const double determinant = xx * yy - xy * xy;
-    return std::pair((x1 * yy - y1 * xy) / determinant, (y1 * xx - x1 * xy) / determinant);
-  };
-  std::vector<Row> copies;
-  for (const CopySample& sample : measurements.copies)
-    copies.push_back({2 * sample.bytes.value(), summarise(sample.seconds, 0).median});
-  std::vector<Row> updates;
-  for (const OptimizerSample& sample : measurements.optimizers)
-    updates.push_back({optimizer_traffic(sample.step.optimizer, sample.step.parameters).value(),
-                       summarise(sample.seconds, 0).median});
-  if (copies.size() > 2) {
-    const auto [per_byte, gap] = line(copies);
-    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte), kMemoryFloor,
-                              "from copies of " + std::to_string(copies.size()) + " sizes"};
-    machine.kernel_gap = {Seconds(std::max(0.0, gap)), 0.1,
-                          "what copies take beside their traffic"};
-  }
-  if (updates.size() > 2) {
-    machine.optimizer_bandwidth = {
-        BytesPerSecond(1 / line(updates).first), kMemoryFloor,
-        "from optimizer steps of " + std::to_string(updates.size()) + " sizes"};
-  }
-}
-
-void fit_memory(const Measurements& measurements, Machine& machine) {
-  std::vector<double> copies;
-  for (const CopySample& sample : measurements.copies) {
-    for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
-  }
-  if (!copies.empty()) {
-    const SampleSummary per_byte = summarise(copies, kMemoryFloor);
-    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                              "from " + std::to_string(copies.size()) + " copies"};
-  }
-  std::vector<double> updates;
-  for (const OptimizerSample& sample : measurements.optimizers) {
-    const double traffic = optimizer_traffic(sample.step.optimizer, sample.step.parameters).value();
-    for (double s : sample.seconds) updates.push_back(s / traffic);
-  }
-  if (!updates.empty()) {
-    const SampleSummary per_byte = summarise(updates, kMemoryFloor);
-    machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                                   "from " + std::to_string(updates.size()) + " optimizer steps"};
-  }
-  std::vector<double> launches;
-  for (const LaunchSample& sample : measurements.launches)
-    launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());
-  if (!launches.empty()) {
-    const SampleSummary launch = summarise(launches, kMemoryFloor);
-    machine.kernel_gap = {Seconds(launch.median), launch.relative_error,
-                          "from " + std::to_string(launches.size()) + " launches"};
-  }
-  if (machine.device.multiprocessors > 0) fit_memory_kernels(measurements, machine);
-  for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
-    if (bandwidth->value.value() > 0) continue;
-    throw InputError(
-        "measurements " + measurements.name,
-        std::string("have neither samples nor a prior for ") +
-            (bandwidth == &machine.copy_bandwidth ? "copy_bandwidth_bytes_per_s"
-                                                  : "optimizer_bandwidth_bytes_per_s"));
-  }
-}
-
 }  // namespace
 
 Machine fit_machine(const Measurements& measurements, const FitOptions& options,
@@ -195,6 +110,10 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.device = measurements.device;
   machine.measurements = measurements.name;
   machine.notes = measurements.notes;
+  // The native engine's hook is part of its streams; a Python hook's share is a prior.
+  if (machine.device.multiprocessors == 0)
+    machine.hook_overlap = {1.0, 0.0,
+                            "CPU ranks run the native engine, whose hook costs no overlap"};
   fit_links(measurements, options, machine, report);
   fit_beside(measurements, machine, report);
   apply_priors(measurements, machine);

@@ -114,12 +114,12 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
   try {
     const std::string path =
         options.measurements ? *options.measurements : usual_measurements_path("unfinished");
-    io::write_text(path, *results);
+    io::write_or_keep(path, *results);
     const JobProgress progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
            " measurements are kept in " + path;
   } catch (const InputError& error) {
-    return std::string("; finished measurements could not be kept: ") + error.what();
+    return std::string("; ") + error.what();
   }
 }
 

@@ -33,6 +33,15 @@ JsonObject kernel_json(const KernelRecord& kernel) {
   return members;
 }
 
+Bytes working_set_of(const Reader& from) {
+  const auto bytes = from.find("working_set_bytes");
+  return bytes ? Bytes(bytes->positive()) : Bytes{};
+}
+
+void append_working_set(JsonObject& members, Bytes bytes) {
+  if (bytes.value() > 0) members.emplace_back("working_set_bytes", bytes.value());
+}
+
 }  // namespace
 
 LinkDescription link_description_of(const Reader& from) {
@@ -81,13 +90,15 @@ JsonObject sample_json(const ProductSample& sample) {
 }
 
 CollectiveSample collective_sample_of(const Reader& from) {
-  from.only({"link", "collective", "dtype", "ranks", "bytes", "times_s", "tool", "dropped"});
+  from.only(
+      {"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool", "dropped"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
   sample.call.dtype = dtype_of(from.at("dtype"));
   sample.call.ranks = from.at("ranks").integer(2, kMostRanks);
   sample.call.bytes = Bytes(from.at("bytes").positive());
+  if (const auto rested = from.find("rested")) sample.call.rested = rested->boolean();
   sample.seconds = from.at("times_s").all_positive();
   sample.tool = text_or_empty(from, "tool");
   sample.dropped = dropped_of(from);
@@ -101,6 +112,7 @@ JsonObject sample_json(const CollectiveSample& sample) {
   members.emplace_back("dtype", name(sample.call.dtype));
   members.emplace_back("ranks", sample.call.ranks);
   members.emplace_back("bytes", sample.call.bytes.value());
+  if (sample.call.rested) members.emplace_back("rested", true);
   members.emplace_back("times_s", array_json(sample.seconds));
   members.emplace_back("tool", sample.tool);
   append_dropped(members, sample.dropped);
@@ -108,29 +120,33 @@ JsonObject sample_json(const CollectiveSample& sample) {
 }
 
 CopySample copy_sample_of(const Reader& from) {
-  from.only({"bytes", "times_s", "dropped"});
-  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from)};
+  from.only({"bytes", "working_set_bytes", "times_s", "dropped"});
+  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from),
+          working_set_of(from)};
 }
 
 JsonObject sample_json(const CopySample& sample) {
   JsonObject members;
   members.emplace_back("bytes", sample.bytes.value());
+  append_working_set(members, sample.working_set);
   members.emplace_back("times_s", array_json(sample.seconds));
   append_dropped(members, sample.dropped);
   return members;
 }
 
 OptimizerSample optimizer_sample_of(const Reader& from) {
-  from.only({"optimizer", "parameters", "times_s", "dropped"});
+  from.only({"optimizer", "parameters", "working_set_bytes", "times_s", "dropped"});
   return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
           from.at("times_s").all_positive(),
-          dropped_of(from)};
+          dropped_of(from),
+          working_set_of(from)};
 }
 
 JsonObject sample_json(const OptimizerSample& sample) {
   JsonObject members;
   members.emplace_back("optimizer", name(sample.step.optimizer));
   members.emplace_back("parameters", sample.step.parameters);
+  append_working_set(members, sample.working_set);
   members.emplace_back("times_s", array_json(sample.seconds));
   append_dropped(members, sample.dropped);
   return members;

@@ -37,6 +37,20 @@ const Link* Machine::find_link(std::string_view link_name) const {
   return nullptr;
 }
 
+BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_set,
+                            BytesPerSecond usual) {
+  if (points.empty()) return usual;
+  const auto after = std::find_if(points.begin(), points.end(), [&](const MemoryPoint& point) {
+    return point.working_set >= working_set;
+  });
+  if (after == points.begin()) return points.front().bandwidth;
+  if (after == points.end()) return points.back().bandwidth;
+  const MemoryPoint& low = *(after - 1);
+  const double share =
+      std::log(working_set / low.working_set) / std::log(after->working_set / low.working_set);
+  return low.bandwidth * std::pow(after->bandwidth / low.bandwidth, share);
+}
+
 ProductTable::ProductTable(const Machine& machine, DType dtype) : machine_(machine), dtype_(dtype) {
   for (const ProductPoint& point : machine.products) {
     const Product& p = point.product;

@@ -92,7 +92,22 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
     parameters_ += layer.parameters();
     layers_.push_back(work);
   }
+  working_set_ = working_set();
   if (job.gpus > 1 && job.strategy.sync) price_collectives();
+}
+
+// Parameters, gradients, buckets and their 16-bit copies, and every product's output.
+Bytes StepModel::working_set() const {
+  const bool buckets =
+      job_.gpus > 1 && job_.strategy.sync && job_.strategy.sharding == Sharding::none;
+  const double copies = buckets ? (job_.strategy.compression ? 3.5 : 3.0) : 2.0;
+  double bytes = copies * kGradientBytes * parameters_;
+  const double samples = job_.samples_per_micro_batch();
+  for (const Layer& layer : network_.layers) {
+    for (const LayerProduct& p : layer.products)
+      bytes += element_bytes(job_.dtype) * p.count * p.rows_per_sample * samples * p.out;
+  }
+  return Bytes(bytes);
 }
 
 std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products) {

@@ -114,6 +114,7 @@ class StepModel {
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
   void price_collectives();
+  [[nodiscard]] Bytes working_set() const;
   Collected price_collective(Collective kind, Bytes bytes, DType dtype);
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
@@ -135,6 +136,7 @@ class StepModel {
   std::vector<Collected> collectives_;  // per bucket; FSDP: all-gather, reduce-scatter
   double broadcasts_ = 0;               // seconds before a synchronised forward
   double parameters_ = 0;
+  Bytes working_set_{};  // touched once or more in every step
   std::size_t tensors_ = 0;
   bool extrapolated_ = false;
 };

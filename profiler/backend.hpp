@@ -42,8 +42,11 @@ class Backend {
   [[nodiscard]] virtual Hardware hardware() const = 0;
   [[nodiscard]] virtual bool supports(const Operation& operation) const = 0;
 
-  // `n` samples (n >= 1) in seconds, warmed up. Throws DeviceError for an operation that is not
-  // supported.
+  // Memory that repeats of the operation go round; 0 where that is not known.
+  [[nodiscard]] virtual Bytes working_set(const Operation& /*operation*/) const { return {}; }
+
+  // `n` samples (n >= 1) in seconds, warmed up; collectives follow each other without a pause
+  // unless they are `rested`. Throws DeviceError for an operation that is not supported.
   [[nodiscard]] virtual std::vector<double> sample(const Operation& operation, int n) = 0;
   [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Product& product,
                                                                const CollectiveCall& call,

@@ -48,12 +48,14 @@ struct CopySample {
   Bytes bytes{};  // copied; traffic is twice that
   std::vector<double> seconds;
   std::vector<DroppedSample> dropped{};
+  Bytes working_set{};  // that the copies went round; 0: not known
 };
 
 struct OptimizerSample {
   OptimizerStep step;
   std::vector<double> seconds;
   std::vector<DroppedSample> dropped{};
+  Bytes working_set{};  // as of CopySample
 };
 
 // The cost of starting one small piece of work.

@@ -28,9 +28,11 @@ std::string words_of(const RunRow& row) {
 // The process sets of all rows, gathered as they finish.
 class Campaign {
  public:
-  explicit Campaign(const RowRequest& request, std::string backend)
+  // With `traced` the rows keep a step's timeline.
+  Campaign(const RowRequest& request, std::string backend, bool traced)
       : request_(request),
         backend_(std::move(backend)),
+        traced_(traced),
         rows_(request.rows),
         reports_(rows_.size()) {
     runs_.name = "native-" + backend_;
@@ -79,6 +81,7 @@ class Campaign {
         if (report.measured_communication_share)
           waited.push_back(*report.measured_communication_share);
       }
+      if (traced_) row.timeline = reports_[i].back().timeline;
       if (!busy.empty()) row.device_busy_share = percentile(busy, 0.5);
       if (!waited.empty()) row.measured_communication_share = percentile(waited, 0.5);
       runs.rows.push_back(std::move(row));
@@ -114,6 +117,7 @@ class Campaign {
 
   const RowRequest& request_;
   std::string backend_;
+  bool traced_;
   std::vector<RunRow> rows_;
   std::vector<std::vector<RunRow>> reports_;  // by row, a report per process set
   Runs runs_;
@@ -124,9 +128,9 @@ std::string kept(const Campaign& campaign, const std::string& path, std::size_t 
   const Runs runs = campaign.finished();
   if (runs.rows.empty()) return "; nothing was finished yet";
   try {
-    io::write_text(path, io::to_json(runs));
+    io::write_or_keep(path, io::to_json(runs));
   } catch (const InputError& error) {
-    return std::string("; finished rows could not be kept: ") + error.what();
+    return std::string("; ") + error.what();
   }
   std::size_t processes = 0;
   for (const RunRow& row : runs.rows) processes += row.processes.size();
@@ -149,7 +153,7 @@ std::string measure_rows(const ValidateOptions& options) {
   const std::vector<Visit> visits =
       (slow_start ? shared_visits_of : visits_of)(request.rows, request.processes, request.seed);
   const std::size_t all = request.rows.size() * static_cast<std::size_t>(request.processes);
-  Campaign campaign(request, backend);
+  Campaign campaign(request, backend, options.trace.has_value());
   campaign.note("order drawn from seed " + std::to_string(request.seed) + ", " +
                 std::to_string(request.processes) + " fresh process sets of every row");
   std::size_t done = 0;
@@ -173,7 +177,7 @@ std::string measure_rows(const ValidateOptions& options) {
   } catch (const Interrupted& error) {
     throw Interrupted(error.what() + kept(campaign, path, all));
   }
-  io::write_text(path, io::to_json(campaign.finished()));
+  io::write_or_keep(path, io::to_json(campaign.finished()));
   return path;
 }
 

@@ -29,6 +29,7 @@ RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
   const engine::EngineRun run =
       engine::run_engine(device, network_from(row.network), row.job, timed, pulse);
   row.processes = {{run.step_times_s}};
+  row.timeline = run.timeline;
   if (row.job.gpus == 1) row.device_busy_share = run.busy_share;
   if (row.job.gpus > 1) row.measured_communication_share = run.communication_share;
   return row;

@@ -194,6 +194,16 @@ TEST_P(Launch, a_hanging_rank_is_named_and_not_those_that_wait_for_it) {
   expect_failure("hang", AllOf(HasSubstr("rank 1 has not got on"), HasSubstr("the bad step")));
 }
 
+TEST_P(Launch, ranks_that_all_wait_for_one_another_are_ended_within_ten_seconds) {
+  JobOptions options = options_for("wait for ever");
+  options.limits = {};
+  const Outcome outcome = outcome_of(options);
+  EXPECT_THAT(outcome.message,
+              AllOf(HasSubstr("has waited for the others for 8 s"), HasSubstr("the bad step")));
+  EXPECT_LT(outcome.seconds, 10);
+  EXPECT_EQ(ranks_left("wait for ever"), 0);
+}
+
 TEST_P(Launch, a_signal_ends_the_job_and_leaves_nothing) {
   for (int signal : {SIGINT, SIGTERM}) {
     const auto before = job_directories();

@@ -1,0 +1,14 @@
+// Memory constants from copies, optimizer steps and launches: bandwidths, and what a kernel takes
+// beside its traffic.
+#pragma once
+
+#include "model/machine.hpp"
+#include "profiler/measurement.hpp"
+
+namespace ddpx {
+
+// Fills machine.copy_bandwidth, optimizer_bandwidth (and their points by working set) and
+// kernel_gap. Throws InputError when there are neither samples nor priors for a bandwidth.
+void fit_memory(const Measurements& measurements, Machine& machine);
+
+}  // namespace ddpx
