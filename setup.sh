@@ -11,6 +11,9 @@ packages=(
   clang-format clang-tidy
 )
 
+# PyTorch is large and only its own tests need it, which are skipped without.
+[[ -n ${CI:-} ]] && packages+=(python3-torch)
+
 fail() {
   echo "setup.sh: $*" >&2
   exit 1
