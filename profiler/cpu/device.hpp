@@ -47,7 +47,10 @@ class CpuDevice : public engine::Device {
   void synchronize() override;
   [[nodiscard]] Seconds elapsed(engine::Event from, engine::Event to) override;
   // A core that computes and issues its own work never waits for a host.
-  [[nodiscard]] std::optional<double> busy_share() const override { return 1.0; }
+  [[nodiscard]] std::optional<double> busy_share(Seconds /*step*/,
+                                                 const std::function<void()>& /*work*/) override {
+    return 1.0;
+  }
 
   void barrier() override;
   void maximum(std::span<double> values) override;

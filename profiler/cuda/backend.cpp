@@ -151,42 +151,19 @@ std::vector<BesideTimes> CudaBackend::sample_beside(const Product& product,
 
 std::optional<KernelRecord> CudaBackend::kernel(const Operation& operation) {
   constexpr int kRuns = 3;
-  if (untraceable_) return std::nullopt;
   current_ = {};
-  if (!tracer_) {
-    auto opened = Tracer::load(cupti_places(CUDART_VERSION / 1000));
-    if (auto* refusal = std::get_if<std::string>(&opened)) return untraceable(*refusal);
-    tracer_ = std::move(std::get<std::unique_ptr<Tracer>>(opened));
-  }
   Workload work(operation, gpu_, site_.communicator());
   work.issue();  // loads the kernel
-  site_.finish();
-  if (const auto refusal = tracer_->start()) return untraceable(*refusal);
-  for (int i = 0; i < kRuns; ++i) work.issue();
-  site_.finish();
-  const Trace trace = tracer_->stop();
-  dropped_ += trace.dropped;
-  if (std::holds_alternative<CollectiveCall>(operation)) {
-    for (const Kernel& kernel : trace.kernels) {
-      if (!is_collective(kernel)) continue;
-      return KernelRecord{kernel.name,
-                          kernel.blocks(),
-                          kernel.block[0] * kernel.block[1] * kernel.block[2],
-                          kernel.registers_per_thread,
-                          kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
-                          false};
-    }
-    return std::nullopt;
-  }
-  const auto main = main_kernel(trace.kernels, site_.hardware().device);
+  const auto trace = records_.of(
+      [&] {
+        for (int i = 0; i < kRuns; ++i) work.issue();
+      },
+      site_);
+  if (!trace) return std::nullopt;
+  if (std::holds_alternative<CollectiveCall>(operation)) return collective_kernel(*trace);
+  const auto main = main_kernel(trace->kernels, site_.hardware().device);
   if (!main) return std::nullopt;
   return main->record;
-}
-
-std::optional<KernelRecord> CudaBackend::untraceable(const std::string& refusal) {
-  untraceable_ = true;
-  site_.note(refusal);
-  return std::nullopt;
 }
 
 std::string CudaBackend::slowed_by() {

@@ -5,12 +5,11 @@
 // of queued collectives, as nccl-tests counts it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "profiler/backend.hpp"
-#include "profiler/cuda/cupti.hpp"
+#include "profiler/cuda/records.hpp"
 #include "profiler/cuda/site.hpp"
 #include "profiler/cuda/workload.hpp"
 #include "profiler/pulse.hpp"
@@ -48,16 +47,13 @@ class CudaBackend : public Backend {
   // `runs` collectives in a row, products beside them all along.
   [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
   void hold(int launches);
-  std::optional<KernelRecord> untraceable(const std::string& refusal);
   [[nodiscard]] EventHandle& mark(std::size_t index);
   [[nodiscard]] double between(std::size_t from, std::size_t to);
 
   Pulse& pulse_;
   Site site_;
   Gpu& gpu_;
-  std::unique_ptr<Tracer> tracer_;
-  bool untraceable_ = false;
-  std::uint64_t dropped_ = 0;  // kernel records
+  Records records_;
   std::vector<EventHandle> marks_;
   Ready current_;
 };

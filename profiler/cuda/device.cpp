@@ -1,5 +1,7 @@
 #include "profiler/cuda/device.hpp"
 
+#include <algorithm>
+
 #include "model/error.hpp"
 
 namespace ddpx::cuda {
@@ -122,6 +124,12 @@ Seconds CudaDevice::elapsed(engine::Event from, engine::Event to) {
   check(cudaEventElapsedTime(&milliseconds, events_[from.index].get(), events_[to.index].get()),
         "reading the time between two events");
   return Seconds(1e-3 * static_cast<double>(milliseconds));
+}
+
+std::optional<double> CudaDevice::busy_share(Seconds step, const std::function<void()>& work) {
+  const auto trace = records_.of(work, site_);
+  if (!trace || trace->kernels.empty()) return std::nullopt;
+  return std::min(1.0, busy_time(*trace) / step);
 }
 
 void CudaDevice::barrier() { site_.barrier(); }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "profiler/cuda/records.hpp"
 #include "profiler/cuda/site.hpp"
 #include "profiler/engine/device.hpp"
 #include "profiler/pulse.hpp"
@@ -47,8 +48,8 @@ class CudaDevice : public engine::Device {
   void wait(Stream stream, engine::Event event) override;
   void synchronize() override;
   [[nodiscard]] Seconds elapsed(engine::Event from, engine::Event to) override;
-  // Told by kernel records only.
-  [[nodiscard]] std::optional<double> busy_share() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<double> busy_share(Seconds step,
+                                                 const std::function<void()>& work) override;
 
   void barrier() override;
   void maximum(std::span<double> values) override;
@@ -61,6 +62,7 @@ class CudaDevice : public engine::Device {
   Pulse& pulse_;
   Site site_;
   Gpu& gpu_;
+  Records records_;
   Memory row_losses_;
   std::size_t rows_ = 0;  // that row_losses_ holds
   std::vector<EventHandle> events_;

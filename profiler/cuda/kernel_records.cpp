@@ -134,4 +134,32 @@ Timeline timeline_of(const Trace& trace, int device) {
   return timeline;
 }
 
+std::optional<KernelRecord> collective_kernel(const Trace& trace) {
+  for (const Kernel& kernel : trace.kernels) {
+    if (!is_collective(kernel)) continue;
+    return KernelRecord{kernel.name,
+                        kernel.blocks(),
+                        kernel.block[0] * kernel.block[1] * kernel.block[2],
+                        kernel.registers_per_thread,
+                        kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
+                        false};
+  }
+  return std::nullopt;
+}
+
+Seconds busy_time(const Trace& trace) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;
+  for (const Kernel& k : trace.kernels) spans.emplace_back(k.start_ns, k.end_ns);
+  for (const Transfer& t : trace.transfers) spans.emplace_back(t.start_ns, t.end_ns);
+  std::sort(spans.begin(), spans.end());
+  std::uint64_t busy = 0;
+  std::uint64_t seen = 0;  // up to here it is counted
+  for (const auto& [start, end] : spans) {
+    const std::uint64_t from = std::max(start, seen);
+    if (end > from) busy += end - from;
+    seen = std::max(seen, end);
+  }
+  return Seconds(1e-9 * static_cast<double>(busy));
+}
+
 }  // namespace ddpx::cuda

@@ -83,6 +83,12 @@ struct MainKernel {
 // each other count once. 0 for a kernel without duration.
 [[nodiscard]] double share_beside(const Kernel& kernel, std::span<const Kernel> others);
 
+// NCCL's kernel among the records, its blocks being its channels; nullopt where there is none.
+[[nodiscard]] std::optional<KernelRecord> collective_kernel(const Trace& trace);
+
+// Time in which at least one kernel or transfer ran.
+[[nodiscard]] Seconds busy_time(const Trace& trace);
+
 // One device's records from the earliest on: collectives are communication, all else computes.
 [[nodiscard]] Timeline timeline_of(const Trace& trace, int device);
 

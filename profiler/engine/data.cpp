@@ -16,11 +16,18 @@ std::vector<float> initial_parameters(const Layout& layout, std::uint64_t seed) 
   std::vector<float> values;
   values.reserve(layout.parameters());
   for (const LinearLayer& layer : layout.layers()) {
-    const float bound = 1.0F / std::sqrt(static_cast<float>(layer.in));
-    for (std::size_t i = 0; i < layer.weight.elements + layer.bias.elements; ++i)
-      values.push_back(bound * noise(seed, values.size()));
+    const std::size_t count = layer.weight.elements + layer.bias.elements;
+    const std::size_t first = values.size();
+    values.resize(first + count);
+    initial_values(layer, seed, first, std::span(values).subspan(first, count));
   }
   return values;
+}
+
+void initial_values(const LinearLayer& layer, std::uint64_t seed, std::size_t first,
+                    std::span<float> values) {
+  const float bound = 1.0F / std::sqrt(static_cast<float>(layer.in));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = bound * noise(seed, first + i);
 }
 
 Samples samples(const Layout& layout, std::uint64_t seed, std::size_t first, std::size_t count) {

@@ -17,6 +17,9 @@ namespace ddpx::engine {
 // As PyTorch starts a Linear: weights and biases uniform within 1/sqrt(in). In forward order,
 // weight before bias.
 [[nodiscard]] std::vector<float> initial_parameters(const Layout& layout, std::uint64_t seed);
+// The part of them that begins at place `first` of that order and lies in `layer`.
+void initial_values(const LinearLayer& layer, std::uint64_t seed, std::size_t first,
+                    std::span<float> values);
 
 struct Samples {
   std::vector<float> inputs;

@@ -124,9 +124,10 @@ class Device {
   virtual void synchronize() = 0;
   // Between two recorded events that have been reached.
   [[nodiscard]] virtual Seconds elapsed(Event from, Event to) = 0;
-  // Share of a step without communication in which the device works, where no kernel records are
-  // needed to know it: 1 where host and device are one.
-  [[nodiscard]] virtual std::optional<double> busy_share() const = 0;
+  // Share of `step`, the usual time of what `work` issues, in which the device works: from its
+  // records of one more run, or 1 where host and device are one. nullopt: nobody can tell.
+  [[nodiscard]] virtual std::optional<double> busy_share(Seconds step,
+                                                         const std::function<void()>& work) = 0;
 
   // Among the hosts of all ranks, outside the streams.
   virtual void barrier() = 0;

@@ -67,7 +67,7 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
                      const RunOptions& options, Pulse& pulse) {
   check(options);
   Trainer trainer(device, network, job, options.learning_rate);
-  trainer.set_parameters(initial_parameters(trainer.layout(), options.seed));
+  trainer.initialise(options.seed, pulse);
   const Batch batch(device, trainer, options.seed + 1);
   const std::vector<MicroBatch> micro_batches(static_cast<std::size_t>(job.strategy.micro_batches),
                                               batch.slices());
@@ -93,8 +93,12 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   if (!std::isfinite(run.last_loss))
     throw DeviceError("native engine: training " + network.name + ": the loss became " +
                       std::to_string(run.last_loss) + "; these times are not those of training");
-  run.busy_share = device.busy_share();
   if (options.traced) {
+    std::vector<double> sorted = run.step_times_s;
+    std::nth_element(sorted.begin(),
+                     sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
+    run.busy_share =
+        device.busy_share(Seconds(sorted[sorted.size() / 2]), [&] { trainer.step(micro_batches); });
     Trace trace(device);
     device.barrier();
     trainer.step(micro_batches, &trace);

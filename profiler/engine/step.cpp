@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/error.hpp"
+#include "profiler/engine/data.hpp"
 
 namespace ddpx::engine {
 namespace {
@@ -57,6 +58,22 @@ Trainer::Trainer(Device& device, const Network& network, const Job& job, float l
 
 void Trainer::set_parameters(std::span<const float> forward_order) {
   device_.upload(layout_.to_flat(forward_order), parameters_.part(0, layout_.parameters()));
+  sharing_->scatter_parameters();
+  device_.synchronize();
+}
+
+void Trainer::initialise(std::uint64_t seed, Pulse& pulse) {
+  std::size_t first = 0;  // in PyTorch's order
+  std::vector<float> values;
+  for (const LinearLayer& layer : layout_.layers()) {
+    for (const Tensor& tensor : {layer.weight, layer.bias}) {
+      values.resize(tensor.elements);
+      initial_values(layer, seed, first, values);
+      device_.upload(values, parameters_.part(tensor.begin, tensor.elements));
+      first += tensor.elements;
+      pulse.tick();
+    }
+  }
   sharing_->scatter_parameters();
   device_.synchronize();
 }

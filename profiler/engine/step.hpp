@@ -10,6 +10,7 @@
 
 #include "model/strategy.hpp"
 #include "profiler/engine/sharing.hpp"
+#include "profiler/pulse.hpp"
 
 namespace ddpx::engine {
 
@@ -30,6 +31,9 @@ class Trainer {
 
   // In PyTorch's order: layer by layer, weight before bias. Collective.
   void set_parameters(std::span<const float> forward_order);
+  // To initial_parameters() of the seed, a tensor at a time: a large network's would take seconds
+  // and as much host memory as the device has. Collective.
+  void initialise(std::uint64_t seed, Pulse& pulse);
   [[nodiscard]] std::vector<float> parameters();
   // Of the last step, as the optimizer saw them: averaged over ranks and micro-batches. Not with
   // FSDP, which keeps a shard.

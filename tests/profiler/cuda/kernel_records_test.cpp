@@ -129,6 +129,25 @@ TEST(KernelRecords, a_huge_grid_does_not_overflow) {
   EXPECT_GT(kernel("k", {kMost, 65535, 65535}, 0, 1).blocks(), 9e18);
 }
 
+TEST(KernelRecords, time_counts_once_where_kernels_overlap) {
+  Trace trace;
+  trace.kernels = {kernel("a", {1, 1, 1}, 1000, 3000), kernel("b", {1, 1, 1}, 2000, 4000),
+                   kernel("c", {1, 1, 1}, 2500, 2600)};
+  trace.transfers.push_back({"copy device to device", 64, 0, 7, 6000, 6500});
+  EXPECT_DOUBLE_EQ(busy_time(trace).value(), 3.5e-6);
+  EXPECT_EQ(busy_time({}).value(), 0);
+}
+
+TEST(KernelRecords, a_collectives_blocks_are_its_channels) {
+  Trace trace;
+  trace.kernels = {kernel("sgemm", {4, 1, 1}, 0, 1),
+                   kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", {24, 1, 1}, 1, 2)};
+  ASSERT_TRUE(collective_kernel(trace));
+  EXPECT_EQ(collective_kernel(trace)->blocks, 24);
+  trace.kernels.pop_back();
+  EXPECT_FALSE(collective_kernel(trace));
+}
+
 TEST(KernelRecords, a_trace_becomes_the_timeline_of_one_device) {
   Trace trace;
   trace.kernels = {kernel("ncclKernel", {24, 1, 1}, 5000, 9000),

@@ -196,7 +196,10 @@ class MockDevice : public Device {
     return Seconds(static_cast<double>(events_[to.index].time) -
                    static_cast<double>(events_[from.index].time));
   }
-  [[nodiscard]] std::optional<double> busy_share() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<double> busy_share(Seconds /*step*/,
+                                                 const std::function<void()>& /*work*/) override {
+    return std::nullopt;
+  }
   void barrier() override {}
   void maximum(std::span<double> /*values*/) override {}
 

@@ -153,6 +153,16 @@ TEST(Step, without_synchronisation_no_collective_is_issued) {
   EXPECT_THAT(device.log, testing::Each(testing::Not(testing::HasSubstr("all_reduce"))));
 }
 
+TEST(Step, initialising_tensor_by_tensor_gives_the_initial_parameters_of_the_seed) {
+  for (const Strategy& strategy : {Strategy{}, fsdp()}) {
+    MockDevice device(1);
+    Trainer trainer(device, small_network(), native_job(1, 4, strategy), kRate);
+    Pulse quiet;
+    trainer.initialise(7, quiet);
+    EXPECT_EQ(trainer.parameters(), initial_parameters(trainer.layout(), 7));
+  }
+}
+
 TEST(Step, strong_scaling_gives_each_rank_its_share_of_the_batch) {
   Job job = native_job(4, 12);
   job.scaling = Scaling::strong;
