@@ -8,6 +8,7 @@
 #include "calibration/fit_beside.hpp"
 #include "calibration/fit_compute.hpp"
 #include "calibration/fit_links.hpp"
+#include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -81,7 +82,7 @@ bool set_link_constant(Machine& machine, const Prior& prior) {
   return false;
 }
 
-void apply_priors(const Measurements& measurements, Machine& machine) {
+void apply_priors(const Measurements& measurements, const FitOptions& options, Machine& machine) {
   std::map<std::string, std::string> borrowed;  // constants by source
   for (const Prior& prior : measurements.priors) {
     const auto setter = setters().find(prior.constant);
@@ -90,9 +91,9 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
     } else if (!set_link_constant(machine, prior)) {
       std::string accepted;
       for (const auto& [constant, unused] : setters()) accepted += constant + ", ";
-      throw InputError("measurements " + measurements.name,
-                       "prior '" + prior.constant + "' is no constant of a machine; accepted: " +
-                           accepted + "links.NAME.beside_compute");
+      throw InputError(options.place, "prior '" + prior.constant +
+                                          "' is no constant of a machine; accepted: " + accepted +
+                                          "links.NAME.beside_compute");
     }
     std::string& constants = borrowed[prior.source];
     constants += (constants.empty() ? "" : ", ") + prior.constant;
@@ -101,7 +102,7 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
     machine.notes.push_back("borrowed " + constants + ": " + source);
 }
 
-void fit_memory(const Measurements& measurements, Machine& machine) {
+void fit_memory(const Measurements& measurements, const FitOptions& options, Machine& machine) {
   std::vector<double> copies;
   for (const CopySample& sample : measurements.copies) {
     for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
@@ -131,11 +132,10 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
   }
   for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
     if (bandwidth->value.value() > 0) continue;
-    throw InputError(
-        "measurements " + measurements.name,
-        std::string("have neither samples nor a prior for ") +
-            (bandwidth == &machine.copy_bandwidth ? "copy_bandwidth_bytes_per_s"
-                                                  : "optimizer_bandwidth_bytes_per_s"));
+    throw InputError(options.place, std::string("have neither samples nor a prior for ") +
+                                        (bandwidth == &machine.copy_bandwidth
+                                             ? "copy_bandwidth_bytes_per_s"
+                                             : "optimizer_bandwidth_bytes_per_s"));
   }
 }
 
@@ -150,8 +150,8 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.notes = measurements.notes;
   fit_links(measurements, options, machine, report);
   fit_beside(measurements, machine, report);
-  apply_priors(measurements, machine);
-  fit_memory(measurements, machine);
+  apply_priors(measurements, options, machine);
+  fit_memory(measurements, options, machine);
   fit_compute(measurements, options, machine, report);
   return machine;
 }

@@ -70,8 +70,9 @@ Gathered gather(const CalibrateOptions& options) {
       continue;
     }
     if (!gathered.only_links)
-      throw InputError(path, "is a second measurements file; fit one at a time");
-    gathered.measurements = io::measurements_from_json(text, path);
+      throw InputError(io::shown_path(path), "is a second measurements file; fit one at a time");
+    gathered.place = io::shown_path(path);
+    gathered.measurements = io::measurements_from_json(text, gathered.place);
     gathered.file_hash = io::content_hash(text);
     gathered.only_links = false;
   }
@@ -94,7 +95,7 @@ Gathered gather(const CalibrateOptions& options) {
                       " is measured in the measurements file already; give the logs another name");
   links.push_back(described(options, link_name));
   if (gathered.only_links) gathered.measurements.name = link_name;
-  for (const auto& [path, text] : logs) add_log(text, path, link_name, gathered);
+  for (const auto& [path, text] : logs) add_log(text, io::shown_path(path), link_name, gathered);
   return gathered;
 }
 

@@ -120,7 +120,7 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
     const auto backend = make_backend(request.backend, rank);
     Measurements measurements = measured_on(*backend, request, rank);
     if (rank.is_first() && !rank.has_launcher())
-      gathered = Gathered{std::move(measurements), request.only_link, {}};
+      gathered = Gathered{.measurements = std::move(measurements), .only_links = request.only_link};
   } catch (const std::exception& error) {
     const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
     rank.fail(error.what(), refused ? RankState::refused : RankState::failed);
@@ -149,7 +149,8 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   }
   const auto results = job.results();
   if (!results) throw DeviceError("the ranks ended without a result");
-  return {io::measurements_from_json(*results, "the ranks' measurements"), request.only_link, {}};
+  return {.measurements = io::measurements_from_json(*results, "the ranks' measurements"),
+          .only_links = request.only_link};
 }
 
 std::string dry_run_text(const CalibrateOptions& options) {

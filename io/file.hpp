@@ -15,6 +15,9 @@ inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 // The content of `path`; "-" is standard input.
 [[nodiscard]] std::string read_text(const std::string& path);
 
+// What messages call `path`: "-" is standard input there too.
+[[nodiscard]] std::string shown_path(const std::string& path);
+
 // Makes `text` the content of `path`; "-" is standard output. A regular file is replaced in one
 // step (written beside itself, then renamed) and keeps its permissions; devices and pipes are
 // written to.

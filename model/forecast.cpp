@@ -88,7 +88,7 @@ Forecast point(const Models& models, const Job& job) {
   f.step_time_s = around(rates.step, 0);
   f.speedup = around(speedup, 0);
   f.samples_per_s = around(job.samples_per_step() / rates.step, 0);
-  f.verdict = verdict_of(f.speedup);
+  if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   f.buckets = models.many.buckets().size();
   f.extrapolated = models.many.extrapolated() || models.one.extrapolated();
   return f;
@@ -217,7 +217,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
     propagate(f, models, job, machine.residual);
   }
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
-  f.verdict = verdict_of(f.speedup);
+  if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   return f;
 }
 

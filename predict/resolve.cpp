@@ -97,9 +97,11 @@ Link default_link(const Machine& machine, std::ostream& talk) {
 Link link_from_file(const std::string& path, std::ostream& talk) {
   // "table.json:nvlink4" names one link of the file.
   const std::size_t colon = path.rfind(std::string(kJson) + ":");
-  const std::string file = colon == std::string::npos ? path : path.substr(0, colon + kJson.size());
+  const std::string source =
+      colon == std::string::npos ? path : path.substr(0, colon + kJson.size());
   const std::string name = colon == std::string::npos ? "" : path.substr(colon + kJson.size() + 1);
-  const std::string text = io::read_text(file);
+  const std::string text = io::read_text(source);
+  const std::string file = io::shown_path(source);
   if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
   const std::optional<std::string> schema = io::schema_of(text, file);
   if (schema == io::kMachineSchema)
@@ -119,7 +121,7 @@ Resolvers resolvers(std::ostream& talk) {
     return name ? resolve_link(*name, machine, talk) : default_link(machine, talk);
   };
   result.network_file = [](const std::string& path) {
-    return io::network_from_json(io::read_text(path), path);
+    return io::network_from_json(io::read_text(path), io::shown_path(path));
   };
   return result;
 }

@@ -6,30 +6,21 @@
 
 #include "io/file.hpp"
 #include "io/runs_json.hpp"
-#include "tests/support/program.hpp"
+#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
+namespace fs = std::filesystem;
 using test::ProgramResult;
 using testing::HasSubstr;
-namespace fs = std::filesystem;
 
 const std::string kMachine =
     "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
 const std::string kLink = "pcie3=calibration/links/interconnects.json";
 
-class ValidateRun : public testing::Test {
+class ValidateRun : public test::ProgramTest {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) / ("validate-run-" + std::to_string(::getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (directory_ / name).string();
-  }
   // With a link of the machine's table, so that the forecast knows it.
   [[nodiscard]] ProgramResult run(std::vector<std::string> arguments) const {
     std::vector<std::string> all{"--run", "--machine", kMachine, "--runs", path("runs.json")};
@@ -39,8 +30,6 @@ class ValidateRun : public testing::Test {
   [[nodiscard]] Runs runs() const {
     return io::runs_from_json(io::read_text(path("runs.json")), path("runs.json"));
   }
-
-  fs::path directory_;
 };
 
 TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone) {

@@ -124,6 +124,7 @@ TEST(Table, one_gpu_has_a_step_and_no_verdict) {
   const std::string text = text_of(answer(o));
   EXPECT_EQ(text.find("On 1 x Small GPU, a step of mlp"), 0U) << text;
   EXPECT_EQ(text.find("too close"), std::string::npos);
+  EXPECT_FALSE(answer(o).rows.front().forecast.verdict);
 }
 
 // Written by hand, so that the golden text holds the layout and no forecast.
