@@ -17,35 +17,105 @@ constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{
      {Topology::network, "network"},
      {Topology::host_memory, "host_memory"}}};
 
-// One standard error of carrying a curve from the measured rank count to another, per doubling. Bus
-// bandwidth from 2 to 4 or 8 ranks moved by 4-19 % on three NVSwitch machines and by 74-92 % on
-// PCIe boxes (public NCCL tables by rank count).
-double carry_error(Topology topology) {
+// How costs carry over from the rank count that was measured to another, by topology. Fitted on the
+// public tables by rank count (three NVSwitch and PCIe machines at 2, 4 and 8 GPUs) and
+// same-machine sweeps; docs/results/links.md judges each machine by the others.
+struct CarryOver {
+  // Share of the two-rank latency that is paid once, whatever the number of steps.
+  double base_share;
+  // Chunks that cost as much as a step without being one: what a rank copies for itself. A ring of
+  // k steps of S/N bytes then takes (k + local_chunks)/N S over the bandwidth, so that bus
+  // bandwidth rises with the count.
+  double local_chunks;
+  // Bandwidth per doubling of the count: flows through one root complex share it.
+  double per_doubling;
+  // Standard errors, in logarithms: of every count, where messages are small enough that protocols
+  // change, and per doubling.
+  double error;
+  double protocol_error;
+  double error_per_doubling;
+  // No single host has more.
+  int most_ranks;
+};
+
+const CarryOver& carry_over(Topology topology) {
+  static constexpr CarryOver kNvlink{0.80, 0.40, 1.0, 0.04, 0.16, 0.0, 72};
+  // Boxes differ by more than any count: per doubling bus bandwidth went to 0.23, 0.26, 0.27
+  // (L40S), 0.67, 1.15 (RTX 4090, by which two of the four GPUs), 0.8 (RTX 5090).
+  static constexpr CarryOver kPcie{0.70, 0.0, 0.55, 0.04, 0.16, 0.65, 16};
+  static constexpr CarryOver kNetwork{0.5, 0.0, 1.0, 0.05, 0.20, 0.12, 1 << 20};
+  // CPU ranks: memory is shared as a root complex is, but no further than its bandwidth.
+  static constexpr CarryOver kHostMemory{0.5, 0.0, 0.7, 0.04, 0.16, 0.30, 1024};
   switch (topology) {
     case Topology::nvlink:
-      return 0.06;
+      return kNvlink;
     case Topology::network:
-      return 0.10;
-    case Topology::pcie:
+      return kNetwork;
     case Topology::host_memory:
-      return 0.35;
+      return kHostMemory;
+    case Topology::pcie:
+      break;
   }
-  return 0.35;
+  return kPcie;
 }
 
-// Share of the two-rank latency that is paid once, whatever the number of steps: NCCL's base
-// latency against its per-step hardware latency, ring LL over NVLink 6.6 us base + 2 x 0.6 us
-// (tuning.cc); a network's steps dominate (6.6 + 2 x 2.7 us).
-double base_share(Topology topology) { return topology == Topology::network ? 0.5 : 0.8; }
-
-// Latency on N ranks from latency on two: the base once, then ring steps or, beyond a few ranks, a
-// tree's 2 log2 N levels.
+// Latency on N ranks over the part that is paid once: ring steps inside a host, where NCCL's tree
+// is a chain as well (tuning.cc: 2 (ranks per node - 1) hops); between hosts a tree's levels when
+// they are fewer.
 double latency_growth(const Link& link, Collective kind, int ranks) {
-  const double base = base_share(link.topology);
-  const double ring = ring_steps(kind, ranks);
-  const double tree =
-      kind == Collective::all_reduce ? 2.0 * std::ceil(std::log2(ranks)) + 2.0 : ring;
-  return base + (1.0 - base) * std::min(ring, tree) / 2.0;
+  const double base = carry_over(link.topology).base_share;
+  double steps = ring_steps(kind, ranks);
+  if (link.topology == Topology::network && kind == Collective::all_reduce)
+    steps = std::min(steps, 2.0 * std::ceil(std::log2(ranks)));
+  return base + (1.0 - base) * steps / ring_steps(kind, 2);
+}
+
+// Chunk times in a collective of one byte: ring steps and local copies, over the chunks.
+double chunks(const Link& link, Collective kind, int ranks) {
+  return (ring_steps(kind, ranks) + carry_over(link.topology).local_chunks) / ranks;
+}
+
+double doublings(int from, int to) { return std::log2(static_cast<double>(to) / from); }
+
+// What is known of a collective at one rank count.
+struct Known {
+  Collective kind;
+  int ranks;
+  Seconds latency;  // of the smallest message
+  double relative_error;
+};
+
+// The collective on another rank count. Large messages move `volume` times the bytes, which
+// `time_at` prices at the known count; small ones pay `growth` times the latency. Between the two
+// protocols change, and the sum of cubes lies closer than the plain sum, which adds up two
+// latencies of which one is hidden (leave one machine out: 8.0 % against 9.1 %).
+template <class TimeAt>
+CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
+                        TimeAt time_at) {
+  const CarryOver& carry = carry_over(link.topology);
+  if (call.ranks > carry.most_ranks) {
+    throw InputError("link " + link.name,
+                     "joins the GPUs of one host, and " + std::to_string(call.ranks) +
+                         " of them were not measured on it (at most " +
+                         std::to_string(carry.most_ranks) +
+                         "); give hosts as --gpus 2x8 with --inter-link, or a log of that many "
+                         "ranks as --link");
+  }
+  const double volume = chunks(link, call.kind, call.ranks) / chunks(link, known.kind, known.ranks);
+  const double growth =
+      latency_growth(link, call.kind, call.ranks) / latency_growth(link, known.kind, known.ranks);
+  const double steps = doublings(known.ranks, call.ranks);
+  const double slowing = std::pow(carry.per_doubling, -steps);
+  const double moved = (time_at(call.bytes * volume) - known.latency).value() * slowing;
+  const double large = known.latency.value() + std::max(0.0, moved);
+  const double small = known.latency.value() * growth;
+  const double cubes = std::pow(large, 3) + std::pow(small, 3) - std::pow(known.latency.value(), 3);
+  const double time = std::cbrt(std::max(cubes, 0.5 * std::pow(small, 3)));
+  // From an eighth of the time on, latency and protocol decide.
+  const double protocol = std::min(1.0, 8 * small / time);
+  const double error = std::hypot(carry.error, protocol * carry.protocol_error,
+                                  carry.error_per_doubling * std::abs(steps));
+  return {Seconds(time), std::hypot(known.relative_error, std::expm1(error)), true};
 }
 
 const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_ranks) {
@@ -75,32 +145,34 @@ CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
 }
 
 CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call) {
-  const double volume = bus_factor(call.kind, call.ranks) / bus_factor(curve.kind, curve.ranks);
-  const double growth =
-      latency_growth(link, call.kind, call.ranks) / latency_growth(link, curve.kind, curve.ranks);
-  const Seconds latency = curve.smallest_time();
-  const Seconds moved = std::max(Seconds{}, curve.at(call.bytes * volume) - latency);
-  const double doublings = std::abs(std::log2(static_cast<double>(call.ranks) / curve.ranks));
-  const double error = carry_error(link.topology) * doublings;
-  return {latency * growth + moved, std::hypot(curve.relative_error, error), true};
+  return carried(link, Known{curve.kind, curve.ranks, curve.smallest_time(), curve.relative_error},
+                 call, [&](Bytes bytes) { return curve.at(bytes); });
+}
+
+// Figures are of two ranks.
+Seconds time_by_figures(const Link& link, double factor, Bytes bytes) {
+  const Seconds time = link.latency.value + factor * bytes / link.bandwidth.value;
+  if (!(link.large_latency.value > link.latency.value)) return time;
+  // NCCL's LL protocol reaches half the bus bandwidth (tuning.cc: ring LL = busBW / 2).
+  const Seconds small = link.latency.value + factor * bytes / (0.5 * link.bandwidth.value);
+  return std::min(small, time + (link.large_latency.value - link.latency.value));
 }
 
 CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
-  const double factor = bus_factor(call.kind, call.ranks);
-  const double growth = latency_growth(link, call.kind, call.ranks);
-  Seconds time = link.latency.value * growth + factor * call.bytes / link.bandwidth.value;
-  if (link.large_latency.value > link.latency.value) {
-    // NCCL's LL protocol reaches half the bus bandwidth (tuning.cc: ring LL = busBW / 2).
-    const Seconds small =
-        link.latency.value * growth + factor * call.bytes / (0.5 * link.bandwidth.value);
-    time = std::min(small, time + (link.large_latency.value - link.latency.value) * growth);
+  const double factor = bus_factor(call.kind, 2);
+  const auto time_at = [&](Bytes bytes) { return time_by_figures(link, factor, bytes); };
+  const auto error_of = [&](Seconds time) {
+    const double share = std::min(1.0, link.latency.value / time);
+    return std::hypot(share * link.latency.relative_error,
+                      (1 - share) * link.bandwidth.relative_error);
+  };
+  if (call.ranks == 2) {
+    const Seconds time = time_at(call.bytes);
+    return {time, error_of(time), false};
   }
-  const Seconds latency_part = link.latency.value * growth;
-  const double share = latency_part / time;
-  const double error =
-      std::hypot(share * link.latency.relative_error, (1 - share) * link.bandwidth.relative_error);
-  const double doublings = std::log2(std::max(2, call.ranks) / 2.0);
-  return {time, std::hypot(error, carry_error(link.topology) * doublings), call.ranks > 2};
+  CollectivePrice result = carried(link, Known{call.kind, 2, link.latency.value, 0}, call, time_at);
+  result.relative_error = std::hypot(result.relative_error, error_of(result.time));
+  return result;
 }
 
 }  // namespace
