@@ -64,7 +64,7 @@ Gathered gather(const CalibrateOptions& options) {
   gathered.only_links = true;
   std::vector<std::pair<std::string, std::string>> logs;
   for (const std::string& path : options.from) {
-    std::string text = io::read_text(path);
+    std::string text = io::read_log(path);
     if (io::looks_like_nccl_tests(text)) {
       logs.emplace_back(path, std::move(text));
       continue;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/carry_over.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -17,78 +18,13 @@ constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{
      {Topology::network, "network"},
      {Topology::host_memory, "host_memory"}}};
 
-// How costs carry over from the rank count that was measured to another, by topology. Fitted on the
-// public tables by rank count (three NVSwitch and PCIe machines at 2, 4 and 8 GPUs) and
-// same-machine sweeps; docs/results/links.md judges each machine by the others.
-struct CarryOver {
-  // Share of the two-rank latency that is paid once, whatever the number of steps.
-  double base_share;
-  // Chunks that cost as much as a step without being one: what a rank copies for itself. A ring of
-  // k steps of S/N bytes then takes (k + local_chunks)/N S over the bandwidth, so that bus
-  // bandwidth rises with the count.
-  double local_chunks;
-  // Bandwidth per doubling of the count: flows through one root complex share it.
-  double per_doubling;
-  // Standard errors, in logarithms: of every count, where messages are small enough that protocols
-  // change, and per doubling.
-  double error;
-  double protocol_error;
-  double error_per_doubling;
-  // No single host has more.
-  int most_ranks;
-};
-
-const CarryOver& carry_over(Topology topology) {
-  static constexpr CarryOver kNvlink{0.80, 0.40, 1.0, 0.04, 0.16, 0.0, 72};
-  // Boxes differ by more than any count: per doubling bus bandwidth went to 0.23, 0.26, 0.27
-  // (L40S), 0.67, 1.15 (RTX 4090, by which two of the four GPUs), 0.8 (RTX 5090).
-  static constexpr CarryOver kPcie{0.70, 0.0, 0.55, 0.04, 0.16, 0.65, 16};
-  static constexpr CarryOver kNetwork{0.5, 0.0, 1.0, 0.05, 0.20, 0.12, 1 << 20};
-  // CPU ranks: memory is shared as a root complex is, but no further than its bandwidth.
-  static constexpr CarryOver kHostMemory{0.5, 0.0, 0.7, 0.04, 0.16, 0.30, 1024};
-  switch (topology) {
-    case Topology::nvlink:
-      return kNvlink;
-    case Topology::network:
-      return kNetwork;
-    case Topology::host_memory:
-      return kHostMemory;
-    case Topology::pcie:
-      break;
-  }
-  return kPcie;
-}
-
-// Latency on N ranks over the part that is paid once: ring steps inside a host, where NCCL's tree
-// is a chain as well (tuning.cc: 2 (ranks per node - 1) hops); between hosts a tree's levels when
-// they are fewer.
-double latency_growth(const Link& link, Collective kind, int ranks) {
-  const double base = carry_over(link.topology).base_share;
-  double steps = ring_steps(kind, ranks);
-  if (link.topology == Topology::network && kind == Collective::all_reduce)
-    steps = std::min(steps, 2.0 * std::ceil(std::log2(ranks)));
-  return base + (1.0 - base) * steps / ring_steps(kind, 2);
-}
-
-// Chunk times in a collective of one byte: ring steps and local copies, over the chunks.
-double chunks(const Link& link, Collective kind, int ranks) {
-  return (ring_steps(kind, ranks) + carry_over(link.topology).local_chunks) / ranks;
-}
-
-double doublings(int from, int to) { return std::log2(static_cast<double>(to) / from); }
-
 // What is known of a collective at one rank count.
 struct Known {
-  Collective kind;
-  int ranks;
+  Count count;
   Seconds latency;  // of the smallest message
   double relative_error;
 };
 
-// The collective on another rank count. Large messages move `volume` times the bytes, which
-// `time_at` prices at the known count; small ones pay `growth` times the latency. Between the two
-// protocols change, and the sum of cubes lies closer than the plain sum, which adds up two
-// latencies of which one is hidden (leave one machine out: 8.0 % against 9.1 %).
 template <class TimeAt>
 CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
                         TimeAt time_at) {
@@ -101,21 +37,10 @@ CollectivePrice carried(const Link& link, const Known& known, const CollectiveCa
                          "); give hosts as --gpus 2x8 with --inter-link, or a log of that many "
                          "ranks as --link");
   }
-  const double volume = chunks(link, call.kind, call.ranks) / chunks(link, known.kind, known.ranks);
-  const double growth =
-      latency_growth(link, call.kind, call.ranks) / latency_growth(link, known.kind, known.ranks);
-  const double steps = doublings(known.ranks, call.ranks);
-  const double slowing = std::pow(carry.per_doubling, -steps);
-  const double moved = (time_at(call.bytes * volume) - known.latency).value() * slowing;
-  const double large = known.latency.value() + std::max(0.0, moved);
-  const double small = known.latency.value() * growth;
-  const double cubes = std::pow(large, 3) + std::pow(small, 3) - std::pow(known.latency.value(), 3);
-  const double time = std::cbrt(std::max(cubes, 0.5 * std::pow(small, 3)));
-  // From an eighth of the time on, latency and protocol decide.
-  const double protocol = std::min(1.0, 8 * small / time);
-  const double error = std::hypot(carry.error, protocol * carry.protocol_error,
-                                  carry.error_per_doubling * std::abs(steps));
-  return {Seconds(time), std::hypot(known.relative_error, std::expm1(error)), true};
+  const Count to{call.kind, call.ranks};
+  const Seconds moved = time_at(call.bytes * carried_volume(carry, known.count, to));
+  const CarriedTime result = carried_time(carry, known.count, to, known.latency, moved);
+  return {result.time, std::hypot(known.relative_error, result.relative_error), true};
 }
 
 const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_ranks) {
@@ -145,7 +70,8 @@ CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
 }
 
 CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call) {
-  return carried(link, Known{curve.kind, curve.ranks, curve.smallest_time(), curve.relative_error},
+  return carried(link,
+                 Known{{curve.kind, curve.ranks}, curve.smallest_time(), curve.relative_error},
                  call, [&](Bytes bytes) { return curve.at(bytes); });
 }
 
@@ -170,7 +96,8 @@ CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
     const Seconds time = time_at(call.bytes);
     return {time, error_of(time), false};
   }
-  CollectivePrice result = carried(link, Known{call.kind, 2, link.latency.value, 0}, call, time_at);
+  CollectivePrice result =
+      carried(link, Known{{call.kind, 2}, link.latency.value, 0}, call, time_at);
   result.relative_error = std::hypot(result.relative_error, error_of(result.time));
   return result;
 }
@@ -189,11 +116,6 @@ std::optional<Topology> topology_from(std::string_view word) {
     if (candidate == word) return value;
   }
   return std::nullopt;
-}
-
-int ring_steps(Collective kind, int ranks) {
-  if (ranks < 2) return 0;
-  return kind == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
 Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSecond bandwidth) {

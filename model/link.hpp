@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/carry_over.hpp"
 #include "model/curve.hpp"
 
 namespace ddpx {
@@ -40,6 +41,8 @@ struct Link {
   BytesPerSecond bandwidth_low{};
   BytesPerSecond bandwidth_high{};
   BytesPerSecond peak{};  // one direction, by the standard; 0 when unknown
+  // The figures are one GPU's share of its node's NICs, which grow with the GPUs per node.
+  bool per_gpu = false;
   // Multiprocessors NCCL's collectives hold while they run (its channels); 0 when unknown.
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
@@ -70,9 +73,6 @@ struct CollectivePrice {
 // bytes/bandwidth.
 [[nodiscard]] Seconds ring_time(const CollectiveCall& call, Seconds step_latency,
                                 BytesPerSecond bandwidth);
-
-// Messages in a row a ring needs: 2(N-1) for all-reduce, N-1 for the others.
-[[nodiscard]] int ring_steps(Collective kind, int ranks);
 
 // "nvlink", "pcie", ...: the names of Topology.
 [[nodiscard]] std::string_view name(Topology topology);
