@@ -46,9 +46,9 @@ const CarryOver& carry_over(Topology topology) {
                                    .error_per_doubling = 0.65,
                                    .most_ranks = 16};
   static constexpr CarryOver kNetwork{.base_share = 0.50,
-                                      .error = 0.05,
-                                      .protocol_error = 0.20,
-                                      .error_per_doubling = 0.12,
+                                      .error = 0.10,
+                                      .protocol_error = 0.40,
+                                      .error_per_doubling = 0.30,
                                       .most_ranks = 1 << 20,
                                       .tree = true};
   // CPU ranks share memory as PCIe boxes share a root complex, though less tightly.

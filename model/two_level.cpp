@@ -22,7 +22,7 @@ constexpr double kPairNvlink = 7.8e-6;
 constexpr double kPairPcie = 8.6e-6;
 // One standard error of what the model gives from two-rank figures, by the public sweeps over two
 // to eight nodes (docs/results/links.md).
-constexpr double kModelError = 0.30;
+constexpr double kModelError = 0.40;
 
 Seconds pair_latency(const Link& link) {
   if (link.latency.value.value() > 0) return link.latency.value;

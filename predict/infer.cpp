@@ -47,6 +47,7 @@ const char* reading_of(BytesPerSecond bandwidth) {
 Link link_of(BytesPerSecond bandwidth) {
   Link link;
   link.name = "inferred";
+  link.topology = Topology::network;  // a figure of the count it was inferred on
   link.latency.value = kLatency;
   link.large_latency.value = kLatency;
   link.bandwidth.value = bandwidth;

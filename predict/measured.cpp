@@ -8,6 +8,12 @@
 
 namespace ddpx {
 
+Machine for_known_step(Machine machine) {
+  machine.rank_spread = std::max(machine.rank_spread, kStepRankSpread);
+  machine.residual = std::max(machine.residual, kStepResidual);
+  return machine;
+}
+
 Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model,
                          std::string_view place) {
   const Seconds optimizer =

@@ -14,6 +14,16 @@ struct MeasuredModel {
   double batch = 1;  // samples of that step
 };
 
+// What links and parameters do not explain of a model that nothing else is known of: loaders,
+// hosts, synchronisation inside the model. `kStepRankSpread` is what 12 public series on SXM
+// machines lose at 4 to 8 GPUs beyond the forecast (docs/results/links.md judges 65 others);
+// `kStepResidual` widens the interval to what such series differ by.
+inline constexpr double kStepRankSpread = 0.032;
+inline constexpr double kStepResidual = 0.13;
+
+// `machine` for a model known by its step alone: at least that spread and residual.
+[[nodiscard]] Machine for_known_step(Machine machine);
+
 // The network whose one-GPU step on `machine` is the measured one: the optimizer's share
 // (optimizer_traffic over the machine's bandwidth) is taken out, the rest is compute in proportion
 // to the samples. Its tensors are few enough that launching them does not take longer than the step

@@ -179,7 +179,7 @@ void use_any_dtype(Job& job, const Machine& machine) {
   if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
 }
 
-void use_measured_model(Query& query, const Options& options) {
+void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
   MeasuredModel model{parse_amount("--params", options.params.value()),
                       parse_time("--step-time", options.step_time.value()), query.batches.front()};
   use_any_dtype(query.job, query.machine);
@@ -191,6 +191,7 @@ void use_measured_model(Query& query, const Options& options) {
                              query.machine.device.name + " it is " + time_text(model.step) +
                              ", one standard error " + percent_text(kGpuCarryError));
   }
+  query.machine = for_known_step(std::move(query.machine));
   query.networks = {fixed(measured_network(query.machine, query.job, model))};
   if (options.machine || options.gpu) return;
   query.warnings.push_back(
@@ -240,7 +241,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     use_nodes(query, options, resolvers);
   }
   if (options.params) {
-    use_measured_model(query, options);
+    use_measured_model(query, options, resolvers);
   } else {
     query.networks = networks_of(options, sweep, resolvers);
   }

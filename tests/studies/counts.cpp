@@ -49,7 +49,7 @@ double small_time(const Sweep& sweep) {
 // Constants of one machine: the share of latency paid once from messages up to 16 KiB, local chunks
 // from 64 MiB on.
 struct Fitted {
-  std::vector<double> base_shares;
+  double base_share = 0;
   std::vector<double> local_chunks;
 };
 
@@ -72,7 +72,9 @@ void fit(const std::string& machine, const Tables& tables, Fitted& fitted) {
     }
     const double base = (b1 * a22 - b2 * a12) / (a11 * a22 - a12 * a12);
     const double step = (a11 * b2 - a12 * b1) / (a11 * a22 - a12 * a12);
-    fitted.base_shares.push_back(base / (base + step * ring_steps(kind, 2)));
+    // Of the three, all-reduce spans the most steps: 2 to 14.
+    if (kind == Collective::all_reduce)
+      fitted.base_share = base / (base + step * ring_steps(kind, 2));
     const Sweep& two = *by_count.at(2);
     for (const auto& [ranks, sweep] : by_count) {
       if (ranks == 2 || by_switch(machine, kind, ranks)) continue;
@@ -137,7 +139,7 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
     Fitted fitted;
     fit(other, tables, fitted);
     CarryOver carry = carry_over(Topology::nvlink);
-    carry.base_share = median(fitted.base_shares);
+    carry.base_share = fitted.base_share;
     carry.local_chunks = median(fitted.local_chunks);
     constants += fmt::format("{}: base share {:.2f}, local chunks {:.2f}. ", other,
                              carry.base_share, carry.local_chunks);

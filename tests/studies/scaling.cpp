@@ -36,7 +36,8 @@ Row row_of(const nlohmann::json& series) {
   row.gpus = series.at("gpus");
   const double one = series.at("one");
   row.measured = series.at("many").get<double>() / one;
-  const Machine machine = machine_of(*find_gpu_type(series.at("gpu").get<std::string>()));
+  const Machine machine =
+      for_known_step(machine_of(*find_gpu_type(series.at("gpu").get<std::string>())));
   const Link inside = io::find_link(series.at("link").get<std::string>(), machine).link;
   const int nodes = series.at("nodes");
   Link link = inside;
@@ -152,8 +153,10 @@ std::string scaling_study(const std::string& path) {
       "link; "
       "parameters of the public model where the source has none. Series whose link is stated:\n\n" +
       std::string(kHead) + lines(rows, true) +
-      "\nSeries whose link follows from the form factor only (SXM):\n\n" + std::string(kHead) +
-      lines(rows, false) +
+      "\nSeries whose link follows from the form factor only (SXM); the spread between ranks that "
+      "the "
+      "forecast takes for a model known by its step alone was set on these:\n\n" +
+      std::string(kHead) + lines(rows, false) +
       "\nThe worst:\n\n| error | series | GPUs | measured | forecast (90 %) |\n"
       "| ---: | --- | ---: | ---: | ---: |\n";
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
