@@ -152,6 +152,10 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
         wrapped("- " + ascii(link.name) + ": " + band_text(band) + ", limited by " + limit_of(link),
                 {.first = 2, .rest = 4});
   }
+  if (measured.falls)
+    check.text += wrapped(
+        "Its bandwidth falls with the size: congestion, or a message that no longer "
+        "fits a buffer or cache on the way; prefer smaller buckets.");
   check.text += wrapped("Name yours by --link for a verdict and likely faults.");
   return check;
 }

@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-20}
 build=${2:-build/fuzz}
+entry=${3:-tests/fuzz/import_fuzz.cpp}
 clang=$(command -v clang++-14 || command -v clang++ || true)
 [[ -n $clang ]] || { echo "no clang++ here"; exit 77; }
 mkdir -p "$build/corpus"
@@ -14,7 +15,7 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return
 sources=(io/nccl_tests*.cpp io/nvbandwidth.cpp io/topology_matrix.cpp io/log_text.cpp io/one_line.cpp
   io/json_*.cpp io/nearest.cpp model/operation.cpp)
 "$clang" -std=c++20 -O1 -g -I. -DFMT_HEADER_ONLY -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined tests/fuzz/import_fuzz.cpp "${sources[@]}" -o "$build/import_fuzz"
+  -fno-sanitize-recover=undefined "$entry" "${sources[@]}" -o "$build/import_fuzz"
 "$build/import_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
   -print_final_stats=1 "$build/corpus" tests/io/inputs 2>"$build/log" || { tail -n 40 "$build/log"; exit 1; }
 grep -E '^stat::|^Done' "$build/log" || tail -n 3 "$build/log"
