@@ -31,7 +31,7 @@ HostCosts& host(Machine& machine, Engine engine) {
 }
 
 const std::map<std::string, Setter, std::less<>>& setters() {
-  static const std::map<std::string, Setter, std::less<>> table = [] {
+  static const std::map<std::string, Setter, std::less<>> kTable = [] {
     std::map<std::string, Setter, std::less<>> t;
     t["copy_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
       m.copy_bandwidth = estimate<BytesPerSecond>(p);
@@ -64,7 +64,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     }
     return t;
   }();
-  return table;
+  return kTable;
 }
 
 // "links.NAME.beside_compute" is the one constant of a link that its collectives cannot give.
@@ -90,7 +90,10 @@ void apply_priors(const Measurements& measurements, const FitOptions& options, M
       setter->second(machine, prior);
     } else if (!set_link_constant(machine, prior)) {
       std::string accepted;
-      for (const auto& [constant, unused] : setters()) accepted += constant + ", ";
+      for (const auto& [constant, unused] : setters()) {
+        accepted += constant;
+        accepted += ", ";
+      }
       throw InputError(options.place, "prior '" + prior.constant +
                                           "' is no constant of a machine; accepted: " + accepted +
                                           "links.NAME.beside_compute");

@@ -26,8 +26,11 @@ Interval around(double value, double relative) {
   return {value, value * std::max(0.0, 1.0 - relative), value * (1.0 + relative)};
 }
 
-// N GPUs give at most N times, but for what a measured step differs from its model by.
+// N GPUs give at most N times, but for what a measured step differs from its model by: 3 % at most,
+// for a larger residual stands for what slows many GPUs and not for what could speed them up.
 Interval within_linear(Interval speedup, const Job& job, double residual) {
+  constexpr double kMostSlack = 0.03;
+  residual = std::min(residual, kMostSlack);
   const double most = std::max(speedup.value, static_cast<double>(job.gpus));
   speedup.high =
       std::min(speedup.high, most * std::exp(kNormalQuantile90 * std::sqrt(2.0) * residual));
