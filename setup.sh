@@ -9,6 +9,8 @@ packages=(
   libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy
+  python3-torch # the engine is tested against it
+  iproute2      # tc shapes the links of the link test
 )
 
 fail() {

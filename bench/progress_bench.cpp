@@ -56,14 +56,16 @@ class Bench {
     policies_.push_back(
         {"MPI_Iallreduce, tested every 200 us", [this] { return tested(); }, {}, {}, {}});
     for (const int pace : {100, 200, 300, 500, 1000, 2000}) {
-      queues_.push_back(std::make_unique<CollectiveQueue>(world_, std::chrono::microseconds(pace)));
+      queues_.push_back(
+          std::make_unique<CollectiveQueue>(world_, pulse_, std::chrono::microseconds(pace)));
       policies_.push_back({"ring, paced every " + std::to_string(pace) + " us",
                            [this, &queue = *queues_.back()] { return queued(queue); },
                            {},
                            {},
                            {}});
     }
-    queues_.push_back(std::make_unique<CollectiveQueue>(world_, std::chrono::microseconds(0)));
+    queues_.push_back(
+        std::make_unique<CollectiveQueue>(world_, pulse_, std::chrono::microseconds(0)));
     policies_.push_back({"ring, only when waited for",
                          [this, &queue = *queues_.back()] { return queued(queue); },
                          {},
@@ -188,6 +190,7 @@ class Bench {
     return value;
   }
 
+  Pulse pulse_;
   Communicator world_;
   MPI_Comm mpi_ = MPI_COMM_NULL;  // for MPI's own all-reduces
   std::vector<float> values_;

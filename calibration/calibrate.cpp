@@ -27,10 +27,14 @@ void write(const Gathered& gathered, const CalibrateOptions& options) {
   if (!raw && options.from.empty() && !options.output && !gathered.only_links)
     raw = usual_measurements_path(gathered.measurements.name);
   // First what cannot be had again without measuring.
-  if (raw) io::write_text(*raw, io::to_json(gathered.measurements));
+  if (raw) io::write_or_keep(*raw, io::to_json(gathered.measurements));
   const Fitted fitted = fit(gathered, false);
   const std::string output = output_of(options, gathered);
-  io::write_text(output, fitted.file);
+  if (raw || !options.from.empty()) {
+    io::write_text(output, fitted.file);
+  } else {
+    io::write_or_keep(output, fitted.file);
+  }
   if (output == "-") {
     std::cerr << fitted.summary;
     return;

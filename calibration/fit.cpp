@@ -7,14 +7,13 @@
 
 #include "calibration/fit_beside.hpp"
 #include "calibration/fit_compute.hpp"
+#include "calibration/fit_host.hpp"
 #include "calibration/fit_links.hpp"
-#include "calibration/timed_steps.hpp"
+#include "calibration/fit_memory.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
 namespace {
-
-constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
 
 // The constants a prior can set, by their name in the machine file.
 using Setter = std::function<void(Machine&, const Prior&)>;
@@ -105,43 +104,6 @@ void apply_priors(const Measurements& measurements, const FitOptions& options, M
     machine.notes.push_back("borrowed " + constants + ": " + source);
 }
 
-void fit_memory(const Measurements& measurements, const FitOptions& options, Machine& machine) {
-  std::vector<double> copies;
-  for (const CopySample& sample : measurements.copies) {
-    for (double s : sample.seconds) copies.push_back(s / (2 * sample.bytes.value()));
-  }
-  if (!copies.empty()) {
-    const SampleSummary per_byte = summarise(copies, kMemoryFloor);
-    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                              "from " + std::to_string(copies.size()) + " copies"};
-  }
-  std::vector<double> updates;
-  for (const OptimizerSample& sample : measurements.optimizers) {
-    const double traffic = optimizer_traffic(sample.step.optimizer, sample.step.parameters).value();
-    for (double s : sample.seconds) updates.push_back(s / traffic);
-  }
-  if (!updates.empty()) {
-    const SampleSummary per_byte = summarise(updates, kMemoryFloor);
-    machine.optimizer_bandwidth = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
-                                   "from " + std::to_string(updates.size()) + " optimizer steps"};
-  }
-  std::vector<double> launches;
-  for (const LaunchSample& sample : measurements.launches)
-    launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());
-  if (!launches.empty()) {
-    const SampleSummary launch = summarise(launches, kMemoryFloor);
-    machine.kernel_gap = {Seconds(launch.median), launch.relative_error,
-                          "from " + std::to_string(launches.size()) + " launches"};
-  }
-  for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
-    if (bandwidth->value.value() > 0) continue;
-    throw InputError(options.place, std::string("have neither samples nor a prior for ") +
-                                        (bandwidth == &machine.copy_bandwidth
-                                             ? "copy_bandwidth_bytes_per_s"
-                                             : "optimizer_bandwidth_bytes_per_s"));
-  }
-}
-
 }  // namespace
 
 Machine fit_machine(const Measurements& measurements, const FitOptions& options,
@@ -151,11 +113,16 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.device = measurements.device;
   machine.measurements = measurements.name;
   machine.notes = measurements.notes;
+  // The native engine's hook is part of its streams; a Python hook's share is a prior.
+  if (machine.device.multiprocessors == 0)
+    machine.hook_overlap = {1.0, 0.0,
+                            "CPU ranks run the native engine, whose hook costs no overlap"};
   fit_links(measurements, options, machine, report);
   fit_beside(measurements, machine, report);
   apply_priors(measurements, options, machine);
   fit_memory(measurements, options, machine);
   fit_compute(measurements, options, machine, report);
+  fit_shared_host(measurements, machine, report, options);
   return machine;
 }
 

@@ -85,34 +85,43 @@ void fit_rates_from_steps(std::vector<TimedStep>& steps, Machine& machine, FitRe
 // With products timed alone: how much longer device-bound steps take than their parts say. The
 // factor goes into every product of that dtype.
 void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
-  double sum = 0;
-  int count = 0;
+  struct Closure {
+    double sum = 0;
+    int count = 0;
+  };
+  std::map<DType, Closure> closures;
   for (TimedStep& step : steps) {
     const Step device = device_step(machine, *step.sample, step.network);
     if (device.total().value() < kBusy * step.time.median) continue;
     step.device_bound = true;
     const double excess = step.time.median - device.total().value();
-    sum += 1.0 + excess / compute_seconds(device);
-    ++count;
+    Closure& closure = closures[step.sample->dtype];
+    closure.sum += 1.0 + excess / compute_seconds(device);
+    ++closure.count;
   }
-  if (count == 0) return;
-  const double closure = sum / count;
-  for (ProductPoint& point : machine.products) point.time.value *= closure;
-  char note[160];
-  std::snprintf(
-      note, sizeof note,
-      "products take %.3f of their time alone inside a step (from %d device-bound one-GPU step%s)",
-      closure, count, count == 1 ? "" : "s");
-  report.notes.emplace_back(note);
+  for (const auto& [dtype, closure] : closures) {
+    const double factor = closure.sum / closure.count;
+    for (ProductPoint& point : machine.products) {
+      if (point.product.dtype == dtype) point.time.value *= factor;
+    }
+    char note[160];
+    std::snprintf(note, sizeof note,
+                  "%s products take %.3f of their time alone inside a step (from %d device-bound "
+                  "one-GPU step%s)",
+                  std::string(name(dtype)).c_str(), factor, closure.count,
+                  closure.count == 1 ? "" : "s");
+    report.notes.emplace_back(note);
+  }
 }
 
 void fit_host(const std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
   for (Engine engine : {Engine::torch, Engine::native}) {
     std::vector<double> per_tensor;
     for (const TimedStep& step : steps) {
-      if (step.sample->engine != engine || step.device_bound || step.flops == 0) continue;
-      per_tensor.push_back(step.time.median / step.sample->micro_batches /
-                           static_cast<double>(step.network.tensor_count()));
+      if (step.sample->engine != engine || step.device_bound || step.flops == 0 ||
+          step.sample->micro_batches > 1)
+        continue;
+      per_tensor.push_back(step.time.median / static_cast<double>(step.network.tensor_count()));
     }
     if (per_tensor.empty()) continue;
     const SampleSummary cost = summarise(per_tensor, 0.08);

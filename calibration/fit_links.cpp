@@ -1,6 +1,7 @@
 #include "calibration/fit_links.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -13,6 +14,8 @@ namespace ddpx {
 namespace {
 
 constexpr double kCurveFloor = 0.015;  // a fresh process moves a queued collective by 1-2 %
+constexpr double kMostSaved = 0.7;  // of a collective's time by a pause, to be sure it is not all
+constexpr double kClear = 3;        // standard errors from zero
 
 std::string describe(const CollectiveCall& call, const std::string& link) {
   return link + " " + std::string(name(call.kind)) + " " + std::string(name(call.dtype)) + " x" +
@@ -121,6 +124,35 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   return curve;
 }
 
+namespace {
+
+// What a rested all-reduce takes less than one that follows another, weighed by how well each size
+// shows it. None where it is not clear of the noise.
+void fit_burst(std::span<const CollectiveSample* const> rested, Link& link) {
+  double weights = 0;
+  double sum = 0;
+  for (const CollectiveSample* sample : rested) {
+    CollectiveCall busy = sample->call;
+    busy.rested = false;
+    const CollectivePrice price = ddpx::price(link, busy);
+    const SampleSummary time = summarise(sample->seconds, kCurveFloor);
+    const double saved = price.time.value() - time.median;
+    if (saved > kMostSaved * price.time.value()) continue;  // all of it: there may be more
+    const double error =
+        std::hypot(price.relative_error * price.time.value(), time.relative_error * time.median);
+    weights += 1 / (error * error);
+    sum += saved / (error * error);
+  }
+  if (weights <= 0) return;
+  const double error = 1 / std::sqrt(weights);
+  const double saved = sum / weights;
+  if (saved < kClear * error) return;
+  link.burst = {Seconds(saved), error / saved,
+                "from " + std::to_string(rested.size()) + " sizes after a pause"};
+}
+
+}  // namespace
+
 void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
                FitReport& report) {
   for (const LinkDescription& description : measurements.links) {
@@ -132,8 +164,13 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
     link.peak = BytesPerSecond(description.peak_bytes_per_s);
     link.source = description.source;
     std::map<std::tuple<int, int, int>, std::vector<const CollectiveSample*>> curves;
+    std::vector<const CollectiveSample*> rested;
     for (const CollectiveSample& sample : measurements.collectives) {
       if (sample.link != link.name) continue;
+      if (sample.call.rested) {
+        rested.push_back(&sample);
+        continue;
+      }
       curves[{static_cast<int>(sample.call.kind), static_cast<int>(sample.call.dtype),
               sample.call.ranks}]
           .push_back(&sample);
@@ -143,6 +180,7 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
     }
     for (const auto& [key, samples] : curves)
       link.curves.push_back(curve_of(samples, options, report));
+    fit_burst(rested, link);
   }
   for (const CollectiveSample& sample : measurements.collectives) {
     if (!machine.find_link(sample.link)) {

@@ -62,6 +62,7 @@ void add_log(const std::string& text, const std::string& path, const std::string
 Gathered gather(const CalibrateOptions& options) {
   Gathered gathered;
   gathered.only_links = true;
+  bool second = false;
   std::vector<std::pair<std::string, std::string>> logs;
   for (const std::string& path : options.from) {
     std::string text = io::read_log(path);
@@ -69,12 +70,15 @@ Gathered gather(const CalibrateOptions& options) {
       logs.emplace_back(path, std::move(text));
       continue;
     }
-    if (!gathered.only_links)
+    if (second)
       throw InputError(io::shown_path(path), "is a second measurements file; fit one at a time");
     gathered.place = io::shown_path(path);
     gathered.measurements = io::measurements_from_json(text, gathered.place);
     gathered.file_hash = io::content_hash(text);
-    gathered.only_links = false;
+    second = true;
+    // What --only-link measured has no machine in it.
+    const Measurements& m = gathered.measurements;
+    gathered.only_links = m.products.empty() && m.steps.empty() && m.copies.empty();
   }
   if (logs.empty()) {
     for (const auto& [flag, given] : {std::pair{"--link", options.link.has_value()},

@@ -40,10 +40,8 @@ void check(const CalibrateOptions& options) {
     only(!reads, flag, given,
          "says what to measure, and --from measures nothing; drop one of them");
   }
-  for (const auto& [flag, given] : {std::pair{"--topology", options.topology.has_value()},
-                                    {"--channels", options.channels.has_value()}}) {
-    only(reads, flag, given, "describes nccl-tests logs, and no --from is given; drop it");
-  }
+  only(reads, "--topology", options.topology.has_value(),
+       "describes nccl-tests logs, and no --from is given; drop it");
   if (options.dry_run && options.output)
     throw InputError("--dry-run", "writes nothing, so --output has no effect; drop one of them");
   if (options.dry_run && options.measurements) {
@@ -72,11 +70,14 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   ParsedCalibrateOptions parsed;
   CalibrateOptions& o = parsed.options;
   CommandLine line("ddpx-calibrate", kDescription, kFooter);
-  line.one("Measuring", "--backend", o.backend, "NAME", "auto, cpu (default: auto)");
-  line.one("Measuring", "--ranks", o.ranks, "N", "ranks to start on this host (default: 2)");
-  line.one(
-      "Measuring", "--transport", o.transport, "NAME",
-      "how the ranks reach each other: auto, shm, socket\n(TCP over loopback) (default: auto)");
+  line.one("Measuring", "--backend", o.backend, "NAME",
+           "auto, cuda, cpu (default: auto, which is cuda where\nthere are GPUs)");
+  line.one("Measuring", "--ranks", o.ranks, "N",
+           "ranks to start on this host; 1 measures compute alone\n(default: every GPU, or 2 CPU "
+           "ranks)");
+  line.one("Measuring", "--transport", o.transport, "NAME",
+           "how the ranks reach each other: auto, p2p (between\nGPUs), shm (host memory), socket "
+           "(TCP over loopback)\n(default: auto)");
   line.flag("Measuring", "--quick", o.quick, "coarse, under a minute (default)");
   line.flag("Measuring", "--full", o.full, "fine, some minutes");
   line.one("Measuring", "--budget", o.budget, "TIME",
@@ -98,7 +99,8 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
            "how the ranks of the logs reach each other:\nnvlink, pcie, network, host_memory "
            "(default: pcie)");
   line.one("Measurements", "--channels", o.channels, "C",
-           "NCCL channels of that link (default: unknown)");
+           "NCCL channels: what it may take where GPUs are\nmeasured, what it took in logs "
+           "(default: its choice)");
   line.one("Result", "-o,--output", o.output, "FILE",
            "fitted machine, or links file when only logs were\ngiven (default: standard output "
            "with --from; else\nthe user's data directory)");

@@ -1,5 +1,7 @@
 #include "calibration/request.hpp"
 
+#include <algorithm>
+
 #include "model/error.hpp"
 #include "model/quantity.hpp"
 #include "profiler/backends.hpp"
@@ -8,6 +10,7 @@ namespace ddpx {
 namespace {
 
 constexpr int kMostRanks = 256;
+constexpr int kMostChannels = 64;  // NCCL has no more
 
 [[noreturn]] void refuse(const char* flag, const std::string& value, const std::string& accepted) {
   throw InputError(flag, "'" + value + "' is unknown; accepted: " + accepted);
@@ -35,10 +38,15 @@ std::vector<Enum> names(const char* flag, const std::optional<std::string>& list
   return values;
 }
 
-Transport transport_of(const std::string& text) {
-  if (text == "auto" || text == "shm") return Transport::shared_memory;
-  if (text == "socket" || text == "tcp") return Transport::socket;
-  refuse("--transport", text, "auto, shm (shared memory) or socket (TCP over loopback)");
+Transport transport_of(const std::string& text, Library library) {
+  const auto transport = transport_from(text);
+  const bool known =
+      transport && (library == Library::nccl || transport != Transport::peer_to_peer);
+  if (known) return *transport;
+  refuse("--transport", text,
+         library == Library::nccl
+             ? "auto, p2p (between GPUs), shm (host memory) or socket (TCP over loopback)"
+             : "auto, shm (shared memory) or socket (TCP over loopback)");
 }
 
 }  // namespace
@@ -50,11 +58,19 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
     throw InputError("--full", "contradicts --quick; drop one of them");
   MeasureRequest request;
   request.backend = backend_named(options.backend.value_or("auto"), "--backend");
+  request.library = library_of(request.backend);
+  const bool gpus = request.library == Library::nccl;
+  if (gpus) request.ranks = std::max(1, visible_gpus());
   if (options.ranks) request.ranks = parse_count("--ranks", *options.ranks, 1, kMostRanks);
-  request.transport = transport_of(options.transport.value_or("auto"));
+  request.transport = transport_of(options.transport.value_or("auto"), request.library);
+  if (options.channels) {
+    if (!gpus) throw InputError("--channels", "is NCCL's, and this measures CPU ranks; drop it");
+    request.channels = parse_count("--channels", *options.channels, 1, kMostChannels);
+  }
   request.link = options.link;
   request.only_link = options.only_link;
   PlanOptions& plan = request.plan;
+  plan.gpus = gpus;
   plan.effort = options.full ? Effort::full : Effort::quick;
   if (options.budget) plan.budget = parse_time("--budget", *options.budget);
   // A budget says how long; without --quick the full list is thinned to it.
@@ -70,6 +86,7 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
       if (given) throw InputError(flag, "has no effect on one rank; give --ranks 2 or more");
     };
     needs_ranks("--transport", options.transport.has_value());
+    needs_ranks("--channels", options.channels.has_value());
     needs_ranks("--collectives", options.collectives.has_value());
     needs_ranks("--link", options.link.has_value());
     needs_ranks("--only-link", options.only_link);

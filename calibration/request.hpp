@@ -14,7 +14,9 @@ namespace ddpx {
 struct MeasureRequest {
   std::string backend;
   int ranks = 2;
-  Transport transport = Transport::shared_memory;
+  Library library = Library::mpi;
+  Transport transport = Transport::automatic;
+  std::optional<int> channels;      // NCCL's, at most
   std::optional<std::string> link;  // name for what joins the ranks
   bool only_link = false;
   PlanOptions plan;

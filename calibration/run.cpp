@@ -9,12 +9,14 @@
 
 #include "calibration/request.hpp"
 #include "calibration/sweep.hpp"
+#include "calibration/train_steps.hpp"
 #include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
 #include "io/provenance.hpp"
 #include "model/error.hpp"
 #include "profiler/backends.hpp"
+#include "profiler/engine/device.hpp"
 
 namespace ddpx {
 namespace {
@@ -66,12 +68,27 @@ std::string usual_path(const char* folder, const std::string& file) {
   return (directory / file).string();
 }
 
-Measurements measured_on(Backend& backend, const MeasureRequest& request, Rank& rank) {
-  const Hardware hardware = backend.hardware();
+void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& rank) {
+  const auto device = make_device(request.backend, rank);
+  const std::vector<StepTask> tasks = step_tasks(request.plan.effort, device->ranks());
+  Seconds left{};
+  for (const StepTask& task : tasks) left += task.time;
+  train_steps(*device, tasks, measurements, rank, [&](std::size_t done, const std::string& next) {
+    rank.begin({done, tasks.size(), left, next});
+    if (rank.is_first()) rank.publish(io::to_json(measurements));
+    left -= tasks[done].time;
+  });
+  rank.begin({tasks.size(), tasks.size(), Seconds{}, ""});
+  if (rank.is_first()) rank.publish(io::to_json(measurements));
+}
+
+Measurements measured_on(const MeasureRequest& request, Rank& rank) {
+  std::unique_ptr<Backend> backend = make_backend(request.backend, rank);
+  const Hardware hardware = backend->hardware();
   rank.begin({0, 0, {}, "a first look"});
   const Plan plan = make_plan(
-      request.plan, hardware.ranks, [&](const Operation& o) { return backend.supports(o); },
-      first_look(backend));
+      request.plan, hardware.ranks, [&](const Operation& o) { return backend->supports(o); },
+      first_look(*backend));
   Measurements measurements = opened(hardware, request.backend);
   auto context = io::provenance();
   context.insert(context.end(), measurements.context.begin(), measurements.context.end());
@@ -82,7 +99,11 @@ Measurements measured_on(Backend& backend, const MeasureRequest& request, Rank& 
     rank.begin({progress.done, progress.total, progress.left, progress.operation});
     if (rank.is_first()) rank.publish(io::to_json(so_far));
   };
-  sweep(backend, plan, measurements, hooks);
+  sweep(*backend, plan, measurements, hooks);
+  backend.reset();  // its connections and memory make room for the engine's
+  // A core that computes and issues its own work has no host to measure apart.
+  if (hardware.device.multiprocessors > 0 && !request.only_link)
+    add_steps(request, measurements, rank);
   return measurements;
 }
 
@@ -93,12 +114,12 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
   try {
     const std::string path =
         options.measurements ? *options.measurements : usual_measurements_path("unfinished");
-    io::write_text(path, *results);
+    io::write_or_keep(path, *results);
     const JobProgress progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
            " measurements are kept in " + path;
   } catch (const InputError& error) {
-    return std::string("; finished measurements could not be kept: ") + error.what();
+    return std::string("; ") + error.what();
   }
 }
 
@@ -117,8 +138,7 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
   const MeasureRequest request = measure_request(options);
   std::optional<Gathered> gathered;
   try {
-    const auto backend = make_backend(request.backend, rank);
-    Measurements measurements = measured_on(*backend, request, rank);
+    Measurements measurements = measured_on(request, rank);
     if (rank.is_first() && !rank.has_launcher())
       gathered = Gathered{.measurements = std::move(measurements), .only_links = request.only_link};
   } catch (const std::exception& error) {
@@ -137,7 +157,9 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   check_writable("--measurements", options.measurements);
   JobOptions start;
   start.ranks = request.ranks;
+  start.library = request.library;
   start.transport = request.transport;
+  start.channels = request.channels;
   RankJob job(start);
   try {
     ProgressLine line;

@@ -81,6 +81,17 @@ std::string products_text(const Machine& machine) {
                      machine.products.size());
 }
 
+std::string points_text(const std::vector<MemoryPoint>& points) {
+  std::string text;
+  for (const MemoryPoint& point : points) {
+    char word[64];
+    std::snprintf(word, sizeof word, "%s%.3g in %.3g MiB", text.empty() ? "" : ", ",
+                  point.bandwidth / kGBPerSecond, point.working_set / kMiB);
+    text += word;
+  }
+  return text.empty() ? text : wrapped("by working set: " + text, 6, 6);
+}
+
 std::string host_text(const Machine& machine) {
   std::string text;
   for (Engine engine : {Engine::native, Engine::torch}) {
@@ -160,6 +171,9 @@ std::string summary_text(const std::vector<Link>& links, const FitReport& report
     text += line("Link %s (%s)%s%s", link.name.c_str(), std::string(name(link.topology)).c_str(),
                  link.title.empty() ? "" : ": ", link.title.c_str());
     for (const Curve& curve : link.curves) text += curve_text(curve);
+    if (link.burst.value.value() > 0)
+      text += line("  a pause saves up to %s (+- %.0f %%) of the next collective",
+                   time_text(link.burst.value).c_str(), 100 * link.burst.relative_error);
   }
   return text + residuals_text(report, options) + notes_text(report.notes);
 }
@@ -170,7 +184,9 @@ std::string summary_text(const Machine& machine, const FitReport& report,
                           machine.device.name.c_str(), machine.device.multiprocessors);
   text += products_text(machine);
   text += constant("copy bandwidth", machine.copy_bandwidth, 1e9, "GB/s");
+  text += points_text(machine.copy_points);
   text += constant("optimizer bandwidth", machine.optimizer_bandwidth, 1e9, "GB/s");
+  text += points_text(machine.optimizer_points);
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
   text += host_text(machine);
   if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");

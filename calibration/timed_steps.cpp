@@ -8,10 +8,8 @@
 #include "model/network_spec.hpp"
 
 namespace ddpx {
-namespace {
-
-// network_from() speaks of the command line; here the text stands in a file.
 Network network_of(const StepSample& sample, const std::string& place) {
+  // network_from() speaks of the command line; here the text stands in a file.
   try {
     return network_from(sample.network);
   } catch (const InputError& error) {
@@ -21,8 +19,6 @@ Network network_of(const StepSample& sample, const std::string& place) {
     throw InputError(place + ": steps, network", what);
   }
 }
-
-}  // namespace
 
 SampleSummary summarise(std::span<const double> seconds, double floor) {
   if (seconds.empty()) throw InputError("measurements", "a sample has no times");
@@ -72,7 +68,7 @@ std::vector<TimedStep> timed_steps(const Measurements& measurements, const FitOp
                                    Clocks clocks) {
   std::vector<TimedStep> steps;
   for (const StepSample& sample : measurements.steps) {
-    if (sample.clocks != clocks) continue;
+    if (sample.clocks != clocks || sample.gpus > 1) continue;
     Network network = network_of(sample, options.place);
     const double flops =
         network.training_flops_per_sample().value() * sample.batch * sample.micro_batches;

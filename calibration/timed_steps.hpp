@@ -32,7 +32,10 @@ struct TimedStep {
   bool device_bound = false;
 };
 
-// Steps measured at those clocks, the most work first.
+// The network a step was measured on. Throws InputError that names the file.
+[[nodiscard]] Network network_of(const StepSample& sample, const std::string& place);
+
+// Steps of one GPU measured at those clocks, the most work first.
 [[nodiscard]] std::vector<TimedStep> timed_steps(const Measurements& measurements,
                                                  const FitOptions& options, Clocks clocks);
 

@@ -13,6 +13,8 @@ namespace ddpx {
 
 int run_program(std::string_view name, const std::function<ExitCode()>& body) {
   std::signal(SIGINT, [](int) { std::_Exit(static_cast<int>(ExitCode::interrupted)); });
+  // A file that grows past the user's limit (ulimit -f) fails like one on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto fail = [&](ExitCode code, const char* what) {
     std::cerr << name << ": " << what << "\n";
     return static_cast<int>(code);

@@ -37,3 +37,22 @@ function(ddpx_add_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} COMPONENT programs)
 endfunction()
+
+# ddpx_add_module(NAME)
+#
+# The room NAME as a shared library beside the programs, ddpx_NAME.so, which they load when it is
+# asked for (profiler/module.hpp). Its symbols are in NAME/module.cpp.
+function(ddpx_add_module name)
+  set(target ddpx_${name}_module)
+  add_library(${target} MODULE ${name}/module.cpp)
+  target_link_libraries(${target} PRIVATE ddpx::${name})
+  set_target_properties(
+    ${target}
+    PROPERTIES PREFIX ""
+               OUTPUT_NAME ddpx_${name}
+               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(
+    TARGETS ${target}
+    COMPONENT programs
+    LIBRARY DESTINATION lib/ddpx)
+endfunction()

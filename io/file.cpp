@@ -227,6 +227,30 @@ void write_text(const std::string& path, std::string_view text) {
   }
 }
 
+void write_or_keep(const std::string& path, std::string_view text) {
+  std::string problem;
+  try {
+    write_text(path, text);
+    return;
+  } catch (const InputError& error) {
+    problem = error.what();
+  }
+  const char* folder = std::getenv("TMPDIR");
+  std::string kept =
+      std::string(folder != nullptr && folder[0] == '/' ? folder : "/tmp") + "/ddpx-kept-XXXXXX";
+  Descriptor file(::mkstemp(kept.data()));
+  int error = file.get() < 0 ? errno : write_all(file.get(), text);
+  const bool made = file.get() >= 0;
+  const int closing = file.close();
+  if (error == 0) error = closing;
+  if (error != 0 && made) ::unlink(kept.c_str());
+  const std::size_t colon = problem.find(": ");
+  throw InputError(
+      problem.substr(0, colon),
+      problem.substr(colon + 2) +
+          (error == 0 ? "; what was measured is kept in " + kept : "; what was measured is lost"));
+}
+
 void write_texts(std::span<const NamedText> files) {
   std::vector<Staged> staged;
   std::vector<const NamedText*> rest;  // streams, devices, pipes

@@ -28,6 +28,10 @@ inline constexpr std::size_t kLargestLog = std::size_t{16} << 20;
 // written to.
 void write_text(const std::string& path, std::string_view text);
 
+// The same for what took long to get: when `path` cannot be written, `text` goes to a fresh file in
+// the temporary directory, and the InputError says which.
+void write_or_keep(const std::string& path, std::string_view text);
+
 struct NamedText {
   std::string path;
   std::string text;

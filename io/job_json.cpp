@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "io/one_line.hpp"
+#include "model/error.hpp"
+
 namespace ddpx::io {
 namespace {
 
@@ -16,6 +19,19 @@ std::string_view name(ScalingWord word) {
 }
 
 }  // namespace
+
+Strategy strategy_of(const Reader& from) {
+  const std::string words = from.label();
+  try {
+    return parse_strategy(words);
+  } catch (const InputError& error) {  // it names the flag; here the words come from the file
+    constexpr std::size_t kLongest = 300;
+    constexpr std::string_view kFlag = "--strategy: ";
+    std::string_view problem = error.what();
+    if (problem.starts_with(kFlag)) problem.remove_prefix(kFlag.size());
+    from.refuse(one_line(problem, kLongest));
+  }
+}
 
 Scaling scaling_of(const Reader& from) {
   return from.one_of({ScalingWord{Scaling::weak}, ScalingWord{Scaling::strong}}).scaling;

@@ -23,6 +23,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "channels",
                                                 "beside_compute",
                                                 "shared_core",
+                                                "burst_s",
                                                 "curves",
                                                 "source"};
 constexpr int kMostChannels = 1024;
@@ -60,6 +61,7 @@ Link figures_of(const Reader& from) {
     link.beside_compute = estimate_of<double>(*factor);
   }
   if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
+  if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst);
   link.source = text_or_empty(from, "source");
   return link;
 }
@@ -114,6 +116,7 @@ JsonObject link_json(const Link& link) {
     members.emplace_back("beside_compute", estimate_json(beside));
   }
   if (link.shared_core) members.emplace_back("shared_core", shared_core_json(*link.shared_core));
+  append_known(members, "burst_s", link.burst);
   members.emplace_back("curves", std::move(curves));
   members.emplace_back("source", link.source);
   return members;

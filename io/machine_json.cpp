@@ -15,6 +15,8 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "one_gpu_steps",
                                                 "copy_bandwidth_bytes_per_s",
                                                 "optimizer_bandwidth_bytes_per_s",
+                                                "copy_points",
+                                                "optimizer_points",
                                                 "kernel_gap_s",
                                                 "host",
                                                 "boost_factor",
@@ -102,6 +104,34 @@ void append_factor(JsonObject& members, const char* key,
   if (factor) members.emplace_back(key, estimate_json(*factor));
 }
 
+std::vector<MemoryPoint> memory_points_of(const Reader& top, std::string_view key) {
+  std::vector<MemoryPoint> points;
+  const auto list = top.find(key);
+  if (!list) return points;
+  for (const Reader& element : list->filled()) {
+    element.only({"working_set_bytes", "bytes_per_s"});
+    const Reader bytes = element.at("working_set_bytes");
+    points.push_back(
+        {Bytes(bytes.positive()), BytesPerSecond(element.at("bytes_per_s").positive())});
+    if (points.size() > 1 && points.back().working_set <= points[points.size() - 2].working_set)
+      bytes.refuse_value("more than the point before it");
+  }
+  return points;
+}
+
+void append_memory_points(JsonObject& members, const char* key,
+                          const std::vector<MemoryPoint>& points) {
+  if (points.empty()) return;
+  JsonArray list;
+  for (const MemoryPoint& point : points) {
+    JsonObject entry;
+    entry.emplace_back("working_set_bytes", point.working_set.value());
+    entry.emplace_back("bytes_per_s", point.bandwidth.value());
+    list.emplace_back(std::move(entry));
+  }
+  members.emplace_back(key, std::move(list));
+}
+
 }  // namespace
 
 Machine machine_from_json(std::string_view text, std::string_view place) {
@@ -120,6 +150,8 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   machine.copy_bandwidth = estimate_of<BytesPerSecond>(top.at("copy_bandwidth_bytes_per_s"));
   machine.optimizer_bandwidth =
       estimate_of<BytesPerSecond>(top.at("optimizer_bandwidth_bytes_per_s"));
+  machine.copy_points = memory_points_of(top, "copy_points");
+  machine.optimizer_points = memory_points_of(top, "optimizer_points");
   machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
   machine.host = hosts_of(top.at("host"));
   machine.boost = factor_of(top, "boost_factor");
@@ -154,6 +186,8 @@ std::string to_json(const Machine& machine) {
   members.emplace_back("copy_bandwidth_bytes_per_s", estimate_json(machine.copy_bandwidth));
   members.emplace_back("optimizer_bandwidth_bytes_per_s",
                        estimate_json(machine.optimizer_bandwidth));
+  append_memory_points(members, "copy_points", machine.copy_points);
+  append_memory_points(members, "optimizer_points", machine.optimizer_points);
   members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
   members.emplace_back("host", hosts_json(machine.host));
   append_factor(members, "boost_factor", machine.boost);

@@ -1,5 +1,6 @@
 #include "io/network_json.hpp"
 
+#include "io/captured_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -31,7 +32,7 @@ int kernels_or_zero(const Reader& from, std::string_view key) {
 Layer layer_of(const Reader& from) {
   from.only({"name", "parameters", "products", "forward_bytes", "backward_bytes", "forward_kernels",
              "backward_kernels", "needs_data_gradient", "forward_s_per_sample",
-             "backward_s_per_sample"});
+             "backward_s_per_sample", "backward_launches"});
   Layer layer;
   layer.name = from.at("name").text();
   for (const Reader& tensor : from.at("parameters").elements()) {
@@ -51,6 +52,16 @@ Layer layer_of(const Reader& from) {
   }
   layer.forward_seconds_per_sample = non_negative_or_zero(from, "forward_s_per_sample");
   layer.backward_seconds_per_sample = non_negative_or_zero(from, "backward_s_per_sample");
+  if (const auto launches = from.find("backward_launches")) {
+    for (const Reader& launch : launches->elements())
+      layer.backward_launches.push_back(launch_of(launch));
+    double together = 0;
+    for (const KernelLaunch& launch : layer.backward_launches)
+      together += launch.seconds_per_sample;
+    if (together > layer.backward_seconds_per_sample * (1 + 1e-9))
+      launches->refuse(
+          "take longer together than \"backward_s_per_sample\", of which they are part");
+  }
   const double given = layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
   if (given > 0 && !layer.products.empty()) {
     from.refuse("gives both times per sample and products, which would count twice; keep one");
@@ -89,6 +100,12 @@ JsonObject layer_json(const Layer& layer) {
   if (!layer.needs_data_gradient) members.emplace_back("needs_data_gradient", false);
   append_unless_zero(members, "forward_s_per_sample", layer.forward_seconds_per_sample);
   append_unless_zero(members, "backward_s_per_sample", layer.backward_seconds_per_sample);
+  if (!layer.backward_launches.empty()) {
+    JsonArray launches;
+    for (const KernelLaunch& launch : layer.backward_launches)
+      launches.emplace_back(launch_json(launch));
+    members.emplace_back("backward_launches", std::move(launches));
+  }
   return members;
 }
 
@@ -96,12 +113,14 @@ JsonObject layer_json(const Layer& layer) {
 
 Network network_from_json(std::string_view text, std::string_view place) {
   const Document document = open_document(text, place, kNetworkSchema);
-  (void)context_of(document, {"name", "width", "activation_bytes_per_sample", "layers"});
+  (void)context_of(document,
+                   {"name", "width", "activation_bytes_per_sample", "captured", "layers"});
   const Reader top(document);
   Network network;
   network.name = top.at("name").label();
   if (const auto width = top.find("width")) network.width = width->positive();
   network.activation_bytes = non_negative_or_zero(top, "activation_bytes_per_sample");
+  if (const auto captured = top.find("captured")) network.captured = captured_of(*captured);
   const Reader layers = top.at("layers");
   bool any = false;
   for (const Reader& layer : layers.filled()) {
@@ -126,6 +145,7 @@ std::string to_json(const Network& network, const Context& context) {
   members.emplace_back("name", network.name);
   append_unless_zero(members, "width", network.width);
   append_unless_zero(members, "activation_bytes_per_sample", network.activation_bytes);
+  if (network.captured) members.emplace_back("captured", captured_json(*network.captured));
   members.emplace_back("layers", std::move(layers));
   return print(std::move(members));
 }

@@ -15,19 +15,6 @@ Engine engine_of(Origin origin) {
   return origin == Origin::native ? Engine::native : Engine::torch;
 }
 
-Strategy strategy_of(const Reader& from) {
-  const std::string words = from.label();
-  try {
-    return parse_strategy(words);
-  } catch (const InputError& error) {  // it names the flag; here the words come from the file
-    constexpr std::size_t kLongest = 300;
-    constexpr std::string_view kFlag = "--strategy: ";
-    std::string_view problem = error.what();
-    if (problem.starts_with(kFlag)) problem.remove_prefix(kFlag.size());
-    from.refuse(one_line(problem, kLongest));
-  }
-}
-
 Job job_of(const Reader& from) {
   Job job;
   job.gpus = from.at("gpus").integer(1, kMostRanks);
@@ -45,11 +32,40 @@ Job job_of(const Reader& from) {
   return job;
 }
 
+Timeline timeline_of(const Reader& from) {
+  Timeline timeline;
+  for (const Reader& element : from.filled()) {
+    element.only({"name", "stream", "start_s", "end_s"});
+    Span span;
+    span.name = element.at("name").label();
+    span.stream =
+        element.at("stream").one_of({Stream::compute, Stream::communication, Stream::host});
+    span.start = Seconds(element.at("start_s").non_negative());
+    span.end = Seconds(element.at("end_s").non_negative());
+    if (span.end < span.start) element.at("end_s").refuse_value("a time from start_s on");
+    timeline.spans.push_back(std::move(span));
+  }
+  return timeline;
+}
+
+JsonArray timeline_json(const Timeline& timeline) {
+  JsonArray spans;
+  for (const Span& span : timeline.spans) {
+    JsonObject members;
+    members.emplace_back("name", span.name);
+    members.emplace_back("stream", name(span.stream));
+    members.emplace_back("start_s", span.start.value());
+    members.emplace_back("end_s", span.end.value());
+    spans.emplace_back(std::move(members));
+  }
+  return spans;
+}
+
 // What was run.
 RunRow work_of(const Reader& from) {
   from.only({"network", "gpus", "link", "strategy", "scaling", "dtype", "optimizer",
              "batch_per_rank", "engine", "processes", "device_busy_share", "communication_share",
-             "note", "context"});
+             "timeline", "note", "context"});
   RunRow row;
   row.network = from.at("network").label();
   row.job = job_of(from);
@@ -67,6 +83,7 @@ RunRow row_of(const Reader& from) {
   if (const auto share = from.find("communication_share")) {
     row.measured_communication_share = share->share();
   }
+  if (const auto timeline = from.find("timeline")) row.timeline = timeline_of(*timeline);
   row.note = text_or_empty(from, "note");
   if (const auto context = from.find("context")) row.context = context->pairs();
   return row;
@@ -91,6 +108,7 @@ JsonObject row_json(const RunRow& row, Origin origin) {
   if (row.measured_communication_share) {
     members.emplace_back("communication_share", *row.measured_communication_share);
   }
+  if (!row.timeline.spans.empty()) members.emplace_back("timeline", timeline_json(row.timeline));
   if (!row.note.empty()) members.emplace_back("note", row.note);
   if (!row.context.empty()) members.emplace_back("context", pairs_json(row.context));
   return members;

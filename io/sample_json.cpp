@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "io/beside_json.hpp"
+#include "io/job_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -30,6 +31,15 @@ JsonObject kernel_json(const KernelRecord& kernel) {
   members.emplace_back("shared_bytes", kernel.shared_bytes);
   members.emplace_back("persistent", kernel.persistent);
   return members;
+}
+
+Bytes working_set_of(const Reader& from) {
+  const auto bytes = from.find("working_set_bytes");
+  return bytes ? Bytes(bytes->positive()) : Bytes{};
+}
+
+void append_working_set(JsonObject& members, Bytes bytes) {
+  if (bytes.value() > 0) members.emplace_back("working_set_bytes", bytes.value());
 }
 
 }  // namespace
@@ -80,13 +90,15 @@ JsonObject sample_json(const ProductSample& sample) {
 }
 
 CollectiveSample collective_sample_of(const Reader& from) {
-  from.only({"link", "collective", "dtype", "ranks", "bytes", "times_s", "tool", "dropped"});
+  from.only(
+      {"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool", "dropped"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
   sample.call.dtype = dtype_of(from.at("dtype"));
   sample.call.ranks = from.at("ranks").integer(2, kMostRanks);
   sample.call.bytes = Bytes(from.at("bytes").positive());
+  if (const auto rested = from.find("rested")) sample.call.rested = rested->boolean();
   sample.seconds = from.at("times_s").all_positive();
   sample.tool = text_or_empty(from, "tool");
   sample.dropped = dropped_of(from);
@@ -100,6 +112,7 @@ JsonObject sample_json(const CollectiveSample& sample) {
   members.emplace_back("dtype", name(sample.call.dtype));
   members.emplace_back("ranks", sample.call.ranks);
   members.emplace_back("bytes", sample.call.bytes.value());
+  if (sample.call.rested) members.emplace_back("rested", true);
   members.emplace_back("times_s", array_json(sample.seconds));
   members.emplace_back("tool", sample.tool);
   append_dropped(members, sample.dropped);
@@ -107,29 +120,33 @@ JsonObject sample_json(const CollectiveSample& sample) {
 }
 
 CopySample copy_sample_of(const Reader& from) {
-  from.only({"bytes", "times_s", "dropped"});
-  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from)};
+  from.only({"bytes", "working_set_bytes", "times_s", "dropped"});
+  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from),
+          working_set_of(from)};
 }
 
 JsonObject sample_json(const CopySample& sample) {
   JsonObject members;
   members.emplace_back("bytes", sample.bytes.value());
+  append_working_set(members, sample.working_set);
   members.emplace_back("times_s", array_json(sample.seconds));
   append_dropped(members, sample.dropped);
   return members;
 }
 
 OptimizerSample optimizer_sample_of(const Reader& from) {
-  from.only({"optimizer", "parameters", "times_s", "dropped"});
+  from.only({"optimizer", "parameters", "working_set_bytes", "times_s", "dropped"});
   return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
           from.at("times_s").all_positive(),
-          dropped_of(from)};
+          dropped_of(from),
+          working_set_of(from)};
 }
 
 JsonObject sample_json(const OptimizerSample& sample) {
   JsonObject members;
   members.emplace_back("optimizer", name(sample.step.optimizer));
   members.emplace_back("parameters", sample.step.parameters);
+  append_working_set(members, sample.working_set);
   members.emplace_back("times_s", array_json(sample.seconds));
   append_dropped(members, sample.dropped);
   return members;
@@ -137,7 +154,7 @@ JsonObject sample_json(const OptimizerSample& sample) {
 
 StepSample step_sample_of(const Reader& from) {
   from.only({"network", "batch_per_rank", "micro_batches", "dtype", "optimizer", "engine", "clocks",
-             "step_times_s", "note"});
+             "step_times_s", "note", "gpus", "strategy"});
   StepSample sample;
   sample.network = from.at("network").label();
   sample.batch = from.at("batch_per_rank").positive();
@@ -148,6 +165,17 @@ StepSample step_sample_of(const Reader& from) {
   sample.clocks = from.at("clocks").one_of({Clocks::burst, Clocks::sustained});
   sample.seconds = from.at("step_times_s").all_positive();
   sample.note = text_or_empty(from, "note");
+  if (const auto gpus = from.find("gpus")) sample.gpus = gpus->integer(1, kMostRanks);
+  if (const auto strategy = from.find("strategy")) {
+    sample.strategy = strategy_of(*strategy);
+    if (sample.gpus == 1)
+      strategy->refuse("is of steps on several GPUs, and \"gpus\" is 1; leave it out");
+    if (sample.strategy.micro_batches != sample.micro_batches) {
+      strategy->refuse("has another number of micro-batches than \"micro_batches\"");
+    }
+  } else if (sample.gpus > 1) {
+    from.refuse("has \"gpus\" above 1 and no \"strategy\"");
+  }
   return sample;
 }
 
@@ -162,6 +190,10 @@ JsonObject sample_json(const StepSample& sample) {
   members.emplace_back("clocks", name(sample.clocks));
   members.emplace_back("step_times_s", array_json(sample.seconds));
   if (!sample.note.empty()) members.emplace_back("note", sample.note);
+  if (sample.gpus > 1) {
+    members.emplace_back("gpus", sample.gpus);
+    members.emplace_back("strategy", describe(sample.strategy));
+  }
   return members;
 }
 

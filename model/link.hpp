@@ -48,6 +48,11 @@ struct Link {
   // Time of a collective while products run beside it, over its time alone.
   Estimate<double> beside_compute{1.0, 0.0, ""};
   std::optional<SharedCore> shared_core;  // nullopt: the machine's
+  // Time that a collective saves when the link was idle for at least as long before it; a shorter
+  // pause saves its own length. Token buckets do that (tc-tbf(8), the bursts of cloud instances):
+  // idle time fills them, up to their depth, and they empty at the link's rate. 0: every byte waits
+  // its turn.
+  Estimate<Seconds> burst;
   std::vector<Curve> curves;
   std::string source;  // the public measurement or the measurements file it comes from
 

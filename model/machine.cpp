@@ -37,30 +37,46 @@ const Link* Machine::find_link(std::string_view link_name) const {
   return nullptr;
 }
 
-ProductTable::ProductTable(const Machine& machine, DType dtype) {
-  bool any = false;
+BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_set,
+                            BytesPerSecond usual) {
+  if (points.empty()) return usual;
+  const auto after = std::find_if(points.begin(), points.end(), [&](const MemoryPoint& point) {
+    return point.working_set >= working_set;
+  });
+  if (after == points.begin()) return points.front().bandwidth;
+  if (after == points.end()) return points.back().bandwidth;
+  const MemoryPoint& low = *(after - 1);
+  const double share =
+      std::log(working_set / low.working_set) / std::log(after->working_set / low.working_set);
+  return low.bandwidth * std::pow(after->bandwidth / low.bandwidth, share);
+}
+
+ProductTable::ProductTable(const Machine& machine, DType dtype) : machine_(machine), dtype_(dtype) {
   for (const ProductPoint& point : machine.products) {
     const Product& p = point.product;
     if (p.dtype != dtype) continue;
-    any = true;
+    any_ = true;
     entries_[static_cast<std::size_t>(p.pass)].push_back(
         {std::log2(p.rows), std::log2(p.in), std::log2(p.out),
          std::log(point.time.value.value() / p.flops().value()), &point});
   }
-  if (any) return;
+}
+
+void ProductTable::refuse() const {
   std::string have;
   for (DType candidate : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
     const bool measured =
-        std::any_of(machine.products.begin(), machine.products.end(),
+        std::any_of(machine_.products.begin(), machine_.products.end(),
                     [&](const ProductPoint& p) { return p.product.dtype == candidate; });
     if (measured) have += (have.empty() ? "" : ", ") + std::string(name(candidate));
   }
-  throw InputError("machine " + machine.name, "has no measured product in " +
-                                                  std::string(name(dtype)) + "; it has " +
-                                                  (have.empty() ? "none at all" : have));
+  throw InputError("machine " + machine_.name, "has no measured product in " +
+                                                   std::string(name(dtype_)) + "; it has " +
+                                                   (have.empty() ? "none at all" : have));
 }
 
 ProductPrice ProductTable::price(const Product& product) const {
+  if (!any_) refuse();
   const auto* table = &entries_[static_cast<std::size_t>(product.pass)];
   double borrowed_error = 0;
   if (table->empty()) {

@@ -56,6 +56,13 @@ struct MeasuredStep {
   Estimate<Seconds> time;
 };
 
+// Memory traffic per second of work that goes round `working_set` bytes again and again. A
+// processor core's caches make it depend on them; a GPU's training steps mostly exceed its cache.
+struct MemoryPoint {
+  Bytes working_set{};
+  BytesPerSecond bandwidth{};
+};
+
 struct Machine {
   std::string name;
   Device device;
@@ -63,6 +70,10 @@ struct Machine {
   std::vector<MeasuredStep> one_gpu_steps;
   Estimate<BytesPerSecond> copy_bandwidth;  // memory traffic: reads plus writes
   Estimate<BytesPerSecond> optimizer_bandwidth;
+  // By ascending working set, where they were measured; the two above are then those of the
+  // largest.
+  std::vector<MemoryPoint> copy_points;
+  std::vector<MemoryPoint> optimizer_points;
   Estimate<Seconds> kernel_gap;                  // device idle between two kernels of one stream
   std::array<std::optional<HostCosts>, 2> host;  // by Engine
   // A part limited by power runs products faster when it mostly waits and slower when it never
@@ -98,6 +109,10 @@ struct Machine {
 [[nodiscard]] std::string_view name(Engine engine);
 [[nodiscard]] std::optional<Engine> engine_from(std::string_view word);
 
+// Interpolated over the logarithms, constant beyond the ends; `usual` where there is no point.
+[[nodiscard]] BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_set,
+                                          BytesPerSecond usual);
+
 // What a product costs alone and how sure that is.
 struct ProductPrice {
   Seconds time{};
@@ -113,8 +128,9 @@ struct ProductPrice {
 // (docs/model.md).
 class ProductTable {
  public:
-  // Throws InputError when the machine has no product of that dtype.
   ProductTable(const Machine& machine, DType dtype);
+  // Throws InputError when the machine has no product of that dtype. (A captured network brings its
+  // own times and asks for none.)
   [[nodiscard]] ProductPrice price(const Product& product) const;
 
  private:
@@ -123,6 +139,11 @@ class ProductTable {
     double log_seconds_per_flop;
     const ProductPoint* point;
   };
+  [[noreturn]] void refuse() const;
+
+  const Machine& machine_;
+  DType dtype_;
+  bool any_ = false;
   std::array<std::vector<Entry>, 3> entries_;  // by Pass
 };
 

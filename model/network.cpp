@@ -62,6 +62,10 @@ double Network::parameters() const {
   return total;
 }
 
+double Network::gradient_element_bytes() const {
+  return captured ? captured->gradient_element_bytes : kFloat;
+}
+
 std::size_t Network::tensor_count() const {
   std::size_t total = 0;
   for (const Layer& layer : layers) total += layer.tensors.size();

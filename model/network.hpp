@@ -3,6 +3,7 @@
 // the reverse order of the layers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ struct LayerProduct {
   double in = 0;
   double out = 0;
   double count = 1;
+};
+
+// A kernel that was recorded while a model was captured: with its launch, its waves beside a
+// collective can be counted (contention.hpp).
+struct KernelLaunch {
+  double seconds_per_sample = 0;
+  double blocks = 0;
+  int threads = 0;
+  int registers_per_thread = 0;
+  int shared_bytes = 0;
+  bool persistent = false;
+
+  friend bool operator==(const KernelLaunch&, const KernelLaunch&) = default;
 };
 
 struct Layer {
@@ -40,8 +54,28 @@ struct Layer {
   // captured or user-stated model).
   double forward_seconds_per_sample = 0;
   double backward_seconds_per_sample = 0;
+  // The products among the kernels that backward's given time is made of; the rest of it waits for
+  // memory. Empty: nothing is known of its kernels.
+  std::vector<KernelLaunch> backward_launches{};
 
   [[nodiscard]] double parameters() const;
+};
+
+// What only measuring a whole model gives (ddpx_torch's capture): it holds for the step it was
+// taken from.
+struct Captured {
+  double batch = 0;  // samples of one micro-batch
+  DType dtype = DType::fp32;
+  Optimizer optimizer = Optimizer::sgd;
+  Seconds optimizer_time{};
+  // What the framework's own work takes per micro-batch (forward and backward) and per optimizer
+  // step, where it runs beside the device. Zero: it is part of the layers' times.
+  Seconds host_time{};
+  Seconds host_optimizer_time{};
+  // Bytes of each broadcast before a synchronised forward: DistributedDataParallel sends rank 0's
+  // buffers, those of one type together.
+  std::vector<double> broadcast_bytes{};
+  double gradient_element_bytes = 4;
 };
 
 struct Network {
@@ -50,8 +84,11 @@ struct Network {
   double width = 0;  // the size a sweep varies; 0 where there is none
   // Activation bytes kept per sample for backward, four-byte elements (memory per GPU, not time).
   double activation_bytes = 0;
+  std::optional<Captured> captured{};
 
   [[nodiscard]] double parameters() const;
+  // Bytes of one gradient element.
+  [[nodiscard]] double gradient_element_bytes() const;
   [[nodiscard]] std::size_t tensor_count() const;
   // Floating-point operations of one sample's forward and backward, by the same rule as the
   // timeline.

@@ -35,6 +35,7 @@ struct CollectiveCall {
   DType dtype = DType::fp32;
   Bytes bytes{};
   int ranks = 2;
+  bool rested = false;  // the link was idle before it for about as long as it takes
 };
 
 // A device-to-device copy of `bytes`: it reads and writes each, so it moves 2 x bytes of memory

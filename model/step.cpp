@@ -80,18 +80,34 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
     : machine_(machine), link_(link), network_(network), job_(job) {
   check(job);
   if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
+  check_captured();
   channels_ = job.strategy.channels.value_or(link.channels);
   layers_.reserve(network.layers.size());
   for (const Layer& layer : network.layers) {
     LayerWork work;
     work.shape = shape_of(layer, products);
     work.tensors = layer.tensors.size();
-    work.gradient_bytes = kGradientBytes * layer.parameters();
+    work.gradient_bytes = network.gradient_element_bytes() * layer.parameters();
     tensors_ += work.tensors;
     parameters_ += layer.parameters();
     layers_.push_back(work);
   }
+  working_set_ = working_set();
   if (job.gpus > 1 && job.strategy.sync) price_collectives();
+}
+
+// Parameters, gradients, buckets and their 16-bit copies, and every product's output.
+Bytes StepModel::working_set() const {
+  const bool buckets =
+      job_.gpus > 1 && job_.strategy.sync && job_.strategy.sharding == Sharding::none;
+  const double copies = buckets ? (job_.strategy.compression ? 3.5 : 3.0) : 2.0;
+  double bytes = copies * kGradientBytes * parameters_;
+  const double samples = job_.samples_per_micro_batch();
+  for (const Layer& layer : network_.layers) {
+    for (const LayerProduct& p : layer.products)
+      bytes += element_bytes(job_.dtype) * p.count * p.rows_per_sample * samples * p.out;
+  }
+  return Bytes(bytes);
 }
 
 std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products) {
@@ -102,6 +118,7 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
            other.parameters() == layer.parameters() &&
            other.forward_seconds_per_sample == layer.forward_seconds_per_sample &&
            other.backward_seconds_per_sample == layer.backward_seconds_per_sample &&
+           other.backward_launches == layer.backward_launches &&
            other.products.size() == layer.products.size() &&
            std::equal(other.products.begin(), other.products.end(), layer.products.begin(),
                       [](const LayerProduct& a, const LayerProduct& b) {
@@ -130,9 +147,7 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     if (layer.needs_data_gradient) add(shape.backward[0], Pass::data_gradient, p);
     add(shape.backward[1], Pass::weight_gradient, p);
   }
-  // A stated time is the device's, measured at some batch: it scales with the samples.
-  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
-  shape.backward[1].seconds += layer.backward_seconds_per_sample * samples;
+  add_given_times(layer, samples, shape);
   const double element = is_half(job_.dtype) ? 0.5 : 1.0;
   shape.forward_traffic = layer.forward_bytes * samples * element;
   shape.backward_traffic = layer.backward_bytes * samples * element;
@@ -157,21 +172,23 @@ StepModel::Collected StepModel::price_collective(Collective kind, Bytes bytes, D
 }
 
 void StepModel::price_collectives() {
-  const Bytes gradient(kGradientBytes * parameters_);
+  const double element = network_.gradient_element_bytes();
+  const DType own = element < kGradientBytes ? DType::bf16 : DType::fp32;
+  const Bytes gradient(element * parameters_);
   if (job_.strategy.sharding == Sharding::fsdp_unit) {
-    collectives_ = {price_collective(Collective::all_gather, gradient, DType::fp32),
-                    price_collective(Collective::reduce_scatter, gradient, DType::fp32)};
+    collectives_ = {price_collective(Collective::all_gather, gradient, own),
+                    price_collective(Collective::reduce_scatter, gradient, own)};
     return;
   }
   std::vector<Bytes> arrival;
   arrival.reserve(tensors_);
   for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer) {
-    for (double elements : layer->tensors) arrival.emplace_back(kGradientBytes * elements);
+    for (double elements : layer->tensors) arrival.emplace_back(element * elements);
   }
   assign_buckets(arrival, job_.strategy.buckets, buckets_);
   collectives_.reserve(buckets_.size());
-  const DType wire = job_.strategy.compression.value_or(DType::fp32);
-  const double shrink = element_bytes(wire) / kGradientBytes;
+  const DType wire = job_.strategy.compression.value_or(own);
+  const double shrink = element_bytes(wire) / element;
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     if (i > 0 && buckets_[i].bytes == buckets_[i - 1].bytes) {
       collectives_.push_back(collectives_.back());
@@ -180,6 +197,10 @@ void StepModel::price_collectives() {
           price_collective(Collective::all_reduce, buckets_[i].bytes * shrink, wire));
     }
   }
+  if (!network_.captured) return;
+  // A broadcast moves no more than an all-reduce of as many bytes and waits no longer.
+  for (const double bytes : network_.captured->broadcast_bytes)
+    broadcasts_ += price_collective(Collective::all_reduce, Bytes(bytes), DType::fp32).time;
 }
 
 double StepModel::settled_clock(const Shift& shift) const {

@@ -37,7 +37,8 @@ enum class Source { compute, memory, link, host, contention, hook, clock };
 inline constexpr std::size_t kSources = 7;
 [[nodiscard]] std::string_view name(Source source);
 
-// Bytes of one gradient element: gradients are fp32, also under autocast.
+// Bytes of one gradient element: gradients are fp32, also under autocast. A captured network says
+// its own (Network::gradient_element_bytes).
 inline constexpr double kGradientBytes = 4;
 
 struct Shift {
@@ -96,8 +97,9 @@ class StepModel {
   };
   struct Shape {
     Work forward;
-    std::array<Work, 2> backward;  // data gradient, weight gradient
-    double forward_traffic = 0;    // bytes
+    std::vector<Work> backward = std::vector<Work>(2);  // data gradient, weight gradient, recorded
+    double backward_memory = 0;  // seconds of recorded kernels that wait for memory
+    double forward_traffic = 0;  // bytes
     double backward_traffic = 0;
     int forward_kernels = 0;
     int backward_kernels = 0;
@@ -109,11 +111,16 @@ class StepModel {
   struct Context;
 
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
+  void add_given_times(const Layer& layer, double samples, Shape& shape) const;
+  void check_captured();
   void price_collectives();
+  [[nodiscard]] Bytes working_set() const;
   Collected price_collective(Collective kind, Bytes bytes, DType dtype);
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
   double settled_clock(const Shift& shift) const;
+  // What the host takes for the step; zero where nothing is known of it.
+  [[nodiscard]] double host_seconds() const;
   void synchronised(Context& context, Step& step) const;
   void sharded(Context& context, Step& step) const;
 
@@ -127,7 +134,9 @@ class StepModel {
   std::vector<const Layer*> shape_layers_;
   std::vector<Bucket> buckets_;
   std::vector<Collected> collectives_;  // per bucket; FSDP: all-gather, reduce-scatter
+  double broadcasts_ = 0;               // seconds before a synchronised forward
   double parameters_ = 0;
+  Bytes working_set_{};  // touched once or more in every step
   std::size_t tensors_ = 0;
   bool extrapolated_ = false;
 };

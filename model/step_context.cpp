@@ -14,6 +14,23 @@ constexpr double kCollectiveTrafficError = 0.3;
 // A collective that shares the core with products gets at most its fair part of it, with some more
 // for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
+// A burst, too, takes some time to cross the link.
+constexpr double kMostSaved = 0.9;
+
+// Share of the memory bandwidth that a collective takes while it runs: measured, or its traffic
+// per byte on the bus.
+double memory_share(const Machine& machine, const Link& link, double z) {
+  if (machine.memory_beside) return std::max(0.0, machine.memory_beside->shifted(z) - 1.0);
+  const double share = kCollectiveTraffic * (link.bus_bandwidth() / machine.copy_bandwidth.value);
+  return std::min(share * std::max(0.0, 1.0 + kCollectiveTrafficError * z), 1.0);
+}
+
+// In bytes per second, moved by `z` standard errors.
+double bandwidth(const Estimate<BytesPerSecond>& usual, std::span<const MemoryPoint> points,
+                 Bytes working_set, double z) {
+  const double here = bandwidth_at(points, working_set, usual.value) / usual.value;
+  return here * usual.shifted(z).value();
+}
 
 }  // namespace
 
@@ -22,12 +39,13 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       shift(s),
       timeline(t),
       clock(clock_factor),
-      copy_rate(1.0 / m.machine_.copy_bandwidth.shifted(s.of(Source::memory)).value()),
+      copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
+                                s.of(Source::memory))),
       gap(m.machine_.kernel_gap.value.value()),
-      memory_slowdown(1.0 + memory_share(m, s)),
-      fluid(1.0),
+      memory_slowdown(1.0 + memory_share(m.machine_, m.link_, s.of(Source::contention))),
       link_z(s.of(Source::link)),
-      collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))) {
+      collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
+      burst(m.link_.burst.value.value()) {
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
     // untouched to the worst wave.
@@ -57,13 +75,48 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
             (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
 }
 
-double StepModel::Context::memory_share(const StepModel& m, const Shift& s) {
-  if (m.machine_.memory_beside)
-    return std::max(0.0, m.machine_.memory_beside->shifted(s.of(Source::contention)) - 1.0);
-  const double share =
-      kCollectiveTraffic * (m.link_.bus_bandwidth() / m.machine_.copy_bandwidth.value);
-  return std::min(share * std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)),
-                  1.0);
+double StepModel::Context::product(const Work& work) const {
+  const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
+  return work.seconds * std::max(0.05, moved) * clock;
+}
+
+double StepModel::Context::backward(const Shape& shape) const {
+  double seconds = traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory;
+  for (const Work& work : shape.backward) seconds += product(work);
+  return seconds;
+}
+
+double StepModel::Context::traffic(double bytes, int kernels) const {
+  return bytes * copy_rate + kernels * gap;
+}
+
+double StepModel::Context::optimizer() const {
+  const Job& job = model.job_;
+  const bool sharded =
+      job.gpus > 1 && job.strategy.sync && job.strategy.sharding == Sharding::fsdp_unit;
+  const double share = sharded ? 1.0 / job.gpus : 1.0;
+  const auto& captured = model.network_.captured;
+  if (captured && captured->optimizer == job.optimizer)
+    return captured->optimizer_time.value() * share;
+  return optimizer_traffic(job.optimizer, model.parameters_).value() * share /
+             bandwidth(model.machine_.optimizer_bandwidth, model.machine_.optimizer_points,
+                       model.working_set_, shift.of(Source::memory)) +
+         gap;
+}
+
+double StepModel::Context::collective(std::size_t i) const {
+  const Collected& c = model.collectives_[i];
+  // The same factor either way: a curve that is unsure by more than itself never gets free.
+  const double moved = 1.0 + std::abs(link_z) * c.relative_error;
+  return link_z >= 0 ? c.time * moved : c.time / moved;
+}
+
+double StepModel::Context::collective_after(double idle, std::size_t i) {
+  const double sustained = collective(i);
+  credit = std::min(burst, credit + std::max(0.0, idle));
+  const double saved = std::min(credit, kMostSaved * sustained);
+  credit -= saved;
+  return sustained - saved;
 }
 
 void StepModel::Context::span(Stream stream, std::string_view what, std::size_t index, double start,

@@ -16,6 +16,8 @@ constexpr double kAccumulateBytes = 12;
 // FSDP copies the unsharded parameters and gradients once in and once out around each collective: 4
 // passes of the gradient's bytes.
 constexpr double kFsdpCopyPasses = 4;
+// A host's own work moves by so much between fresh processes.
+constexpr double kCapturedHostError = 0.05;
 
 void add(Step& step, Term term, double seconds) {
   step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
@@ -30,6 +32,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
   const int multiprocessors = machine_.device.multiprocessors;
   std::vector<double> starts(buckets_.size());
   std::vector<double> ends(buckets_.size());
+  std::vector<double> durations(buckets_.size());  // of the collectives, nothing beside them
   std::size_t launched = 0;
   std::size_t tensor = 0;
   const auto queue_left = [&] { return Seconds(launched == 0 ? 0.0 : ends[launched - 1] - c.now); };
@@ -54,7 +57,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
     const double start = c.now;
-    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels), Term::backward);
+    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory,
+               Term::backward);
     for (const Work& work : shape.backward) {
       if (work.seconds <= 0) continue;
       const Seconds alone(c.product(work));
@@ -73,24 +77,26 @@ void StepModel::synchronised(Context& c, Step& step) const {
         run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
                    Term::compression);
       }
-      starts[launched] = launched == 0 ? c.now : std::max(c.now, ends[launched - 1]);
+      // The link has been idle since the step before, or since the bucket before.
+      const double free = launched == 0 ? -c.optimizer() : ends[launched - 1];
+      starts[launched] = std::max(c.now, free);
+      durations[launched] = c.collective_after(starts[launched] - free, launched);
       ends[launched] =
-          starts[launched] + c.collective(launched) * c.collective_slowdown + c.collective_delay;
+          starts[launched] + durations[launched] * c.collective_slowdown + c.collective_delay;
     }
   }
   // Products are over: what is left of the queue runs at its own speed.
   const double backward_end = c.now;
   double serial_end = backward_end;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const double alone = c.collective(b);
     if (ends[b] > backward_end) {
-      const double stretch = c.collective_slowdown + c.collective_delay / alone;
+      const double stretch = c.collective_slowdown + c.collective_delay / durations[b];
       const double slow_from = std::max(starts[b], backward_end);
       // One that starts after the products starts when the one before it has ended.
       if (starts[b] > backward_end && b > 0) starts[b] = std::max(backward_end, ends[b - 1]);
       ends[b] = std::max(starts[b], backward_end) + (ends[b] - slow_from) / stretch;
     }
-    serial_end += alone;
+    serial_end += durations[b];
     step.communication_busy += Seconds(ends[b] - starts[b]);
     c.span(Stream::communication, "all-reduce", b, starts[b], ends[b]);
   }
@@ -120,16 +126,14 @@ void StepModel::synchronised(Context& c, Step& step) const {
 // One FSDP unit around the whole model: the all-gather has nothing to hide behind and the
 // reduce-scatter starts after the last gradient.
 void StepModel::sharded(Context& c, Step& step) const {
-  const double gather = c.collective(0);
-  const double scatter = c.collective(1);
+  const double gather = c.collective_after(c.optimizer(), 0);
   c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
   add(step, Term::exposed_communication, gather);
   c.now += gather;
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
-    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
-                c.traffic(shape.backward_traffic, shape.backward_kernels);
+    backward += c.backward(shape);
   }
   add(step, Term::backward, backward);
   c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
@@ -137,6 +141,7 @@ void StepModel::sharded(Context& c, Step& step) const {
   const double copies = c.traffic(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
   add(step, Term::copies, copies);
   c.now += copies;
+  const double scatter = c.collective_after(backward + copies, 1);
   c.span(Stream::communication, "reduce-scatter", 0, c.now, c.now + scatter);
   add(step, Term::exposed_communication, scatter);
   c.now += scatter;
@@ -154,8 +159,7 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
     forward += c.product(shape.forward) + c.traffic(shape.forward_traffic, shape.forward_kernels);
-    backward += c.product(shape.backward[0]) + c.product(shape.backward[1]) +
-                c.traffic(shape.backward_traffic, shape.backward_kernels);
+    backward += c.backward(shape);
   }
   double earlier =
       (k - 1) *
@@ -171,6 +175,9 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     earlier += again;
   }
   c.now += earlier;
+  add(step, Term::exposed_communication, broadcasts_);
+  step.communication_busy += Seconds(broadcasts_);
+  c.now += broadcasts_;
   c.span(Stream::compute, "forward", 0, c.now, c.now + forward);
   add(step, Term::forward, forward);
   c.now += forward;
@@ -183,11 +190,7 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
     c.now += backward;
   }
-  const double share = fsdp ? 1.0 / job_.gpus : 1.0;
-  const double optimizer =
-      optimizer_traffic(job_.optimizer, parameters_).value() * share /
-          machine_.optimizer_bandwidth.shifted(shift.of(Source::memory)).value() +
-      c.gap;
+  const double optimizer = c.optimizer();
   c.span(Stream::compute, "optimizer", 0, c.now, c.now + optimizer);
   add(step, Term::optimizer, optimizer);
   c.now += optimizer;
@@ -197,18 +200,10 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
             .value();
     add(step, Term::imbalance, machine_.rank_spread * expected_maximum(job_.gpus) * compute);
   }
-  if (const HostCosts* host = machine_.host_costs(job_.engine)) {
-    const double tensors = static_cast<double>(tensors_);
-    double seconds = k * tensors * host->step_per_tensor.value.value() +
-                     (k - 1) * host->extra_micro_batch.value.value();
-    if (shared && !fsdp) {
-      const double buckets = static_cast<double>(buckets_.size());
-      seconds +=
-          tensors * host->sync_per_tensor.value.value() + buckets * host->per_bucket.value.value();
-      if (job_.strategy.compression) seconds += buckets * host->hook_per_bucket.value.value();
-    }
-    if (fsdp) seconds += host->fsdp.value.value();
-    seconds *= std::max(0.05, 1.0 + shift.of(Source::host) * host->step_per_tensor.relative_error);
+  if (const double usual = host_seconds(); usual > 0) {
+    const HostCosts* costs = machine_.host_costs(job_.engine);
+    const double error = costs ? costs->step_per_tensor.relative_error : kCapturedHostError;
+    const double seconds = usual * std::max(0.05, 1.0 + shift.of(Source::host) * error);
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/units.hpp"
@@ -10,6 +11,17 @@
 namespace ddpx {
 
 enum class Stream { compute, communication, host };
+[[nodiscard]] constexpr std::string_view name(Stream stream) {
+  switch (stream) {
+    case Stream::compute:
+      return "compute";
+    case Stream::communication:
+      return "communication";
+    case Stream::host:
+      break;
+  }
+  return "host";
+}
 
 struct Span {
   std::string name;

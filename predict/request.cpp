@@ -220,6 +220,17 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   return document;
 }
 
+// A captured network holds at the batch, number format and optimizer it was captured with: what is
+// not asked for is that.
+void follow_captures(Query& query, const Options& options) {
+  if (query.networks.size() != 1 || !query.networks.front().sweep.empty()) return;
+  const Network network = query.networks.front().at(0);
+  if (!network.captured) return;
+  if (!options.batch) query.batches = {network.captured->batch};
+  if (!options.dtype) query.job.dtype = network.captured->dtype;
+  if (!options.optimizer) query.job.optimizer = network.captured->optimizer;
+}
+
 Query query_from(const Options& options, const Resolvers& resolvers) {
   check(options);
   Query query;
@@ -245,6 +256,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   } else {
     query.networks = networks_of(options, sweep, resolvers);
   }
+  follow_captures(query, options);
   if (sweep && sweep->key == "batch") {
     query.batches = sweep->values;
     query.batch_swept = true;

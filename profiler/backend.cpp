@@ -18,7 +18,7 @@ std::string words(const Product& p) {
 
 std::string words(const CollectiveCall& c) {
   return std::string(name(c.dtype)) + " " + std::string(name(c.kind)) + " of " +
-         whole(c.bytes.value()) + " B";
+         whole(c.bytes.value()) + " B" + (c.rested ? " after a pause" : "");
 }
 
 std::string words(const Copy& c) { return "copy of " + whole(c.bytes.value()) + " B"; }

@@ -20,6 +20,7 @@ struct Hardware {
   int ranks = 1;
   std::optional<LinkDescription> link;  // how the ranks reach each other; none for one rank
   std::vector<std::pair<std::string, std::string>> context;  // libraries, switches
+  std::vector<std::string> notes{};  // what the user should know of this machine
 };
 
 // One visit to a product and a collective that run at the same time: seconds of one product and of
@@ -41,12 +42,24 @@ class Backend {
   [[nodiscard]] virtual Hardware hardware() const = 0;
   [[nodiscard]] virtual bool supports(const Operation& operation) const = 0;
 
-  // `n` samples (n >= 1) in seconds, warmed up. Throws DeviceError for an operation that is not
-  // supported.
+  // Memory that repeats of the operation go round; 0 where that is not known.
+  [[nodiscard]] virtual Bytes working_set(const Operation& /*operation*/) const { return {}; }
+
+  // `n` samples (n >= 1) in seconds, warmed up; collectives follow each other without a pause
+  // unless they are `rested`. Throws DeviceError for an operation that is not supported.
   [[nodiscard]] virtual std::vector<double> sample(const Operation& operation, int n) = 0;
   [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Product& product,
                                                                const CollectiveCall& call,
                                                                int n) = 0;
+
+  // The kernel that does most of the operation's work, where the device keeps records; of a
+  // collective its blocks are its channels. Asked after all timing: recording may cost a little.
+  [[nodiscard]] virtual std::optional<KernelRecord> kernel(const Operation& /*operation*/) {
+    return std::nullopt;
+  }
+  // What slows the device at this moment, on any rank, in words ("power cap"); empty where nothing
+  // does or nobody knows.
+  [[nodiscard]] virtual std::string slowed_by() { return {}; }
 };
 
 // "fp32 forward 64 x 512 -> 512", "fp16 all_reduce of 262144 B": for people.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiler/backend.hpp"
+#include "profiler/launch.hpp"
 #include "profiler/pulse.hpp"
 
 namespace ddpx {
@@ -15,12 +16,18 @@ namespace engine {
 class Device;
 }
 
-// "cpu"; empty in a build without Open MPI.
+// "cuda" and "cpu", the better first; without what was not there when this was built.
 [[nodiscard]] std::vector<std::string> backend_names();
 
-// The backend that `word` means: a name, or "auto" for the best there is. Throws InputError at
-// `place` naming what this build has.
+// GPUs this process can use; 0 in a build without CUDA, or where its libraries are missing.
+[[nodiscard]] int visible_gpus();
+
+// The backend that `word` means: a name, or "auto" for GPUs where there are some, else CPU ranks.
+// Throws InputError at `place` naming what this build has.
 [[nodiscard]] std::string backend_named(const std::string& word, std::string_view place);
+
+// What joins its ranks.
+[[nodiscard]] Library library_of(const std::string& name);
 
 // As Backend::supports(), without a rank.
 [[nodiscard]] bool backend_supports(const std::string& name, const Operation& operation, int ranks);

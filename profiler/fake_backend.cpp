@@ -52,7 +52,9 @@ Seconds FakeBackend::truth(const Operation& operation) const {
       return ProductTable(fake.machine_, p.dtype).price(p).time;
     }
     Seconds operator()(const CollectiveCall& c) const {
-      return price(*fake.machine_.find_link(fake.link_), c).time;
+      const Link& link = *fake.machine_.find_link(fake.link_);
+      const Seconds time = price(link, c).time;
+      return c.rested ? time - std::min(link.burst.value, 0.9 * time) : time;
     }
     Seconds operator()(const Copy& c) const {
       return 2.0 * (c.bytes / fake.machine_.copy_bandwidth.value);
@@ -72,6 +74,8 @@ void FakeBackend::begin(const std::string& what) {
   current_ = what;
   ++operations_;
   samples_ = 0;
+  if (troubles_.disturbed_visits > 0)
+    disturbed_ = std::bernoulli_distribution(troubles_.disturbed_visits)(random_);
 }
 
 double FakeBackend::troubled(double seconds) {
@@ -82,6 +86,7 @@ double FakeBackend::troubled(double seconds) {
   factor *= 1.0 + troubles_.ageing_per_operation * (operations_ - 1);
   if (troubles_.throttle_after && samples_ >= *troubles_.throttle_after)
     factor *= troubles_.throttle_factor;
+  if (disturbed_ && samples_ % 2 == 0) factor *= troubles_.disturbed_factor;
   if (uniform(random_) < troubles_.disturbed_share) factor *= troubles_.disturbed_factor;
   ++samples_;
   return seconds * factor;

@@ -20,6 +20,7 @@ struct FakeTroubles {
   double throttle_factor = 1.3;
   double disturbed_share = 0;  // of all samples, taking ...
   double disturbed_factor = 5;
+  double disturbed_visits = 0;      // share of visits to an operation of which half the samples are
   double ageing_per_operation = 0;  // the whole device slows by this share with every operation
   std::optional<int> fails_at_operation{};  // DeviceError in the n-th operation, from 0
   unsigned seed = 1;
@@ -52,6 +53,7 @@ class FakeBackend : public Backend {
   std::string current_;  // operation that is being sampled
   int operations_ = 0;   // begun so far
   int samples_ = 0;      // of the current one
+  bool disturbed_ = false;
 };
 
 }  // namespace ddpx

@@ -17,8 +17,8 @@
 #include <system_error>
 
 #include "model/error.hpp"
+#include "profiler/child_process.hpp"
 #include "profiler/job_names.hpp"
-#include "profiler/mpirun_process.hpp"
 #include "profiler/rank_board.hpp"
 
 namespace ddpx {
@@ -50,53 +50,15 @@ class NoteSignals {
   std::array<struct sigaction, 3> before_{};
 };
 
-// The environment of mpirun and the ranks: Open MPI's switches go by environment, so that the
-// user's own win and none has to be an argument. https://docs.open-mpi.org, "MCA parameters".
-class Environment {
- public:
-  Environment() {
-    for (char** entry = environ; *entry != nullptr; ++entry) variables_.emplace_back(*entry);
-  }
-  void set(const std::string& name, const std::string& value) {
-    std::erase_if(variables_, [&](const std::string& v) { return v.starts_with(name + "="); });
-    variables_.push_back(name + "=" + value);
-  }
-  void prefer(const std::string& name, const std::string& value) {
-    if (std::getenv(name.c_str()) == nullptr) set(name, value);
-  }
-  [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }
-
- private:
-  std::vector<std::string> variables_;
-};
-
-Environment environment_of(const JobOptions& options, const std::string& directory) {
-  Environment environment;
-  environment.set(kJobVariable, directory);
-  environment.set(kLauncherVariable, std::to_string(::getpid()));
-  environment.set("OPENBLAS_NUM_THREADS", "1");
-  environment.prefer("OMPI_ALLOW_RUN_AS_ROOT", "1");  // containers often have no other user
-  environment.prefer("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  environment.prefer("OMPI_MCA_rmaps_base_oversubscribe", "1");  // more ranks than cores
-  environment.prefer("OMPI_MCA_hwloc_base_binding_policy",
-                     "none");                      // ranks take their core themselves
-  environment.prefer("OMPI_MCA_plm", "isolated");  // one host: no ssh
-  environment.prefer("OMPI_MCA_pml", "ob1");
-  // Single copies need ptrace rights, which containers withhold.
-  environment.prefer("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-  if (options.transport == Transport::socket) {
-    environment.set("OMPI_MCA_btl", "self,tcp");
-    environment.prefer("OMPI_MCA_btl_tcp_if_include", "lo");
-  } else {
-    environment.set("OMPI_MCA_btl", "self,vader");
-  }
-  // All that a killed rank would leave lies where the job's directory is removed.
-  environment.set("OMPI_MCA_orte_tmpdir_base", directory);
-  environment.set("OMPI_MCA_btl_vader_backing_directory", directory);
-  return environment;
+std::optional<std::string> contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
-// What mpirun had to say, in one line: its first line that is no frame.
+// What a child had to say, in one line: its first line that is no frame.
 std::string first_words(const std::string& output) {
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
@@ -105,19 +67,20 @@ std::string first_words(const std::string& output) {
   return "it said nothing";
 }
 
-// " (signal 9)" where mpirun noticed one.
-std::string signal_words(const std::string& output) {
+// " (signal 9)" where mpirun noticed one, or the child itself ended by one.
+std::string signal_words(const ChildProcess& child, std::optional<int> status) {
   constexpr std::string_view kMark = "exited on signal ";
+  constexpr int kSignalled = 128;
+  const std::string& output = child.output();
   const std::size_t at = output.find(kMark);
-  if (at == std::string::npos) return "";
+  if (at == std::string::npos) {
+    if (!status || *status <= kSignalled) return "";
+    return " (signal " + std::to_string(*status - kSignalled) + ")";
+  }
   const std::size_t begin = at + kMark.size();
   return " (signal " + output.substr(begin, output.find_first_not_of("0123456789", begin) - begin) +
          ")";
 }
-
-}  // namespace
-
-namespace {
 
 // Directories of jobs whose program was killed: nobody holds their lock. One that was made just now
 // may not be locked yet.
@@ -140,6 +103,14 @@ void remove_abandoned_jobs() {
 
 }  // namespace
 
+std::string file_name(std::string name) {
+  for (char& c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!plain && c != '.' && c != '-') c = '_';
+  }
+  return name;
+}
+
 std::string job_root() {
   if (::access("/dev/shm", W_OK) == 0) return "/dev/shm";
   const char* temporary = std::getenv("TMPDIR");
@@ -160,18 +131,26 @@ std::vector<std::string> own_command() {
 
 RankJob::RankJob(JobOptions options) : options_(std::move(options)) {
   if (options_.command.empty()) options_.command = own_command();
-  const auto mpirun = in_path("mpirun");
-  if (!mpirun) {
-    throw DeviceError(
-        "mpirun is not in PATH; CPU ranks need Open MPI: install openmpi-bin (Debian, "
-        "Ubuntu), or run ./setup.sh");
+  if (options_.library == Library::mpi) {
+    const auto mpirun = in_path("mpirun");
+    if (!mpirun) {
+      throw DeviceError(
+          "mpirun is not in PATH; CPU ranks need Open MPI: install openmpi-bin (Debian, "
+          "Ubuntu), or run ./setup.sh");
+    }
+    mpirun_ = *mpirun;
   }
-  mpirun_ = *mpirun;
   remove_abandoned_jobs();
   directory_ = job_root() + "/" + kJobPrefix + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(directory_.data()) == nullptr) {
     throw DeviceError("making a directory for the job in " + job_root() + ": " +
                       std::generic_category().message(errno));
+  }
+  if (!options_.work.empty()) {
+    std::ofstream file(directory_ + "/" + kWorkName, std::ios::binary);
+    if (!(file << options_.work << std::flush))
+      throw DeviceError("writing the ranks' work to " + directory_ + ": " +
+                        std::generic_category().message(errno));
   }
   lock_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0) ::flock(lock_, LOCK_EX);
@@ -183,29 +162,62 @@ RankJob::~RankJob() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
+std::vector<std::unique_ptr<ChildProcess>> RankJob::start() const {
+  Environment environment;
+  environment.set(kJobVariable, directory_);
+  environment.set(kLauncherVariable, std::to_string(::getpid()));
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  if (options_.library == Library::mpi) {
+    add_mpi_switches(options_.transport, directory_, environment);
+    std::vector<std::string> command{mpirun_, "-n", std::to_string(options_.ranks)};
+    command.insert(command.end(), options_.command.begin(), options_.command.end());
+    children.push_back(std::make_unique<ChildProcess>(command, environment.variables()));
+    return children;
+  }
+  add_nccl_switches(options_.transport, options_.channels, environment);
+  environment.set(kRanksVariable, std::to_string(options_.ranks));
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    environment.set(kRankVariable, std::to_string(rank));
+    children.push_back(std::make_unique<ChildProcess>(options_.command, environment.variables()));
+  }
+  return children;
+}
+
 void RankJob::run(const std::function<void(const JobProgress&)>& every) {
   const NoteSignals notes;
   RankBoard board(directory_ + "/" + kBoardName, options_.ranks);
-  std::vector<std::string> command{mpirun_, "-n", std::to_string(options_.ranks)};
-  command.insert(command.end(), options_.command.begin(), options_.command.end());
-  MpirunProcess mpirun(command, environment_of(options_, directory_).variables());
+  const std::vector<std::unique_ptr<ChildProcess>> children = start();
   const auto start = std::chrono::steady_clock::now();
   std::optional<RankFailure> failure;
-  std::optional<int> status;
+  std::optional<int> status;  // of the first that failed, or 0 when all have ended well
+  const ChildProcess* ended = children.front().get();
   while (!failure && !status && interrupted_by == 0) {
-    mpirun.collect(kLook);
-    // mpirun first: a job that ended between the two looks is then seen with all its ranks gone.
-    status = mpirun.ended();
+    // The children first: a job that ended between the two looks is then seen with all its ranks
+    // gone.
+    std::size_t done = 0;
+    for (const auto& child : children) {
+      child->collect(kLook / static_cast<int>(children.size()));
+      const std::optional<int> one = child->ended();
+      if (!one) continue;
+      ++done;
+      if (*one == 0 || status) continue;
+      status = one;
+      ended = child.get();
+    }
+    if (done == children.size() && !status) status = 0;
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
     failure = diagnose(board.look(), Seconds(since.count()), options_.limits);
     progress_ = board.progress();
     every(progress_);
   }
-  mpirun.end(board.processes());
-  mpirun.collect(0);
+  const std::vector<int> processes = board.processes();
+  for (const auto& child : children) {
+    child->end(processes);
+    child->collect(0);
+  }
   if (interrupted_by != 0) throw Interrupted("interrupted");
   if (failure) {
-    if (failure->what == "was killed") failure->what += signal_words(mpirun.output());
+    if (failure->what == "was killed") failure->what += signal_words(*ended, status);
     if (failure->refusal) {
       const std::size_t colon = failure->refusal->find(": ");
       if (colon != std::string::npos)
@@ -214,17 +226,21 @@ void RankJob::run(const std::function<void(const JobProgress&)>& every) {
     throw DeviceError(sentence(*failure));
   }
   if (status != 0) {
-    throw DeviceError("mpirun ended with status " + std::to_string(*status) + ": " +
-                      first_words(mpirun.output()));
+    throw DeviceError((mpirun_.empty() ? std::string("a rank") : std::string("mpirun")) +
+                      " ended with status " + std::to_string(*status) + ": " +
+                      first_words(ended->output()));
   }
 }
 
 std::optional<std::string> RankJob::results() const {
-  std::ifstream file(directory_ + "/" + kResultsName, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
+  return contents(directory_ + "/" + kResultsName);
+}
+
+std::string given_work(const RankPlace& place) {
+  auto text = contents(place.directory + "/" + kWorkName);
+  if (!text)
+    throw DeviceError("reading the rank's work in " + place.directory + ": it is not there");
+  return std::move(*text);
 }
 
 }  // namespace ddpx

@@ -1,29 +1,38 @@
-// Ranks started by the program itself on this host: it runs itself again under mpirun, once per
-// rank, and watches. A rank that dies, stops or hangs ends the job; whatever happens, no process
-// and no file of the job is left when the RankJob is gone.
+// Ranks started by the program itself on this host: it runs itself again, once per rank, and
+// watches. Ranks that speak MPI are started by mpirun, others directly. A rank that dies, stops or
+// hangs ends the job; whatever happens, no process and no file of the job is left when the RankJob
+// is gone.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "profiler/launch_environment.hpp"
+#include "profiler/rank_place.hpp"
 #include "profiler/watch.hpp"
 
 namespace ddpx {
 
-// How the ranks of one host reach each other.
-enum class Transport { shared_memory, socket };
+class ChildProcess;
+
+// What joins the ranks, and so how they are started.
+enum class Library { mpi, nccl };
 
 struct JobOptions {
   int ranks = 2;
-  Transport transport = Transport::shared_memory;
+  Library library = Library::mpi;
+  Transport transport = Transport::automatic;
+  std::optional<int> channels;  // NCCL's, at most
   // The program and its arguments, as every rank is to run it. By default this program as it was
   // started.
   std::vector<std::string> command;
   WatchLimits limits;
+  std::string work{};  // what the ranks are to do, in whatever words they know (given_work)
 };
 
 // SIGINT, SIGTERM or SIGHUP came. Exit code 130.
@@ -34,7 +43,7 @@ class Interrupted : public std::runtime_error {
 
 class RankJob {
  public:
-  // Throws DeviceError when there is no mpirun, or no room for the job's directory.
+  // Throws DeviceError when mpirun is needed and not there, or no room for the job's directory.
   explicit RankJob(JobOptions options);
   RankJob(const RankJob&) = delete;
   RankJob& operator=(const RankJob&) = delete;
@@ -51,12 +60,17 @@ class RankJob {
   [[nodiscard]] const JobProgress& progress() const { return progress_; }
 
  private:
+  [[nodiscard]] std::vector<std::unique_ptr<ChildProcess>> start() const;
+
   JobOptions options_;
-  std::string mpirun_;
+  std::string mpirun_;  // with Library::mpi
   std::string directory_;
   int lock_ = -1;  // held on the directory as long as this program lives
   JobProgress progress_;
 };
+
+// On a rank that a RankJob started: JobOptions::work. Throws DeviceError.
+[[nodiscard]] std::string given_work(const RankPlace& place);
 
 // This program and its arguments, from /proc.
 [[nodiscard]] std::vector<std::string> own_command();

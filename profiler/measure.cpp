@@ -14,6 +14,9 @@ constexpr int kLargestBatch = 64;
 constexpr double kBatchSeconds = 0.5;
 // Noise this many times the target is worth a remark: the rest of the fit sees it in the spread.
 constexpr double kNoisy = 3;
+// With more samples than this apart from the others it is open which of them are the disturbed
+// ones.
+constexpr std::size_t kManyDropped = 4;  // one in so many
 
 void require(bool good, const char* field, double value, const char* accepted) {
   if (good) return;
@@ -28,6 +31,11 @@ std::string noisy(double error, std::size_t samples, double wanted) {
                 "noisy: median known to %.1f %% after %zu samples, %.1f %% wanted", 100 * error,
                 samples, 100 * wanted);
   return text;
+}
+
+std::string disturbed(std::size_t dropped, std::size_t samples) {
+  return "disturbed: " + std::to_string(dropped) + " of " + std::to_string(samples) +
+         " samples lie apart from the others and are left out";
 }
 
 }  // namespace
@@ -92,6 +100,8 @@ Measured measure(const std::function<std::vector<double>(int)>& sample,
   measured.dropped = std::move(screened.dropped);
   measured.remark = std::move(screened.remark);
   measured.relative_error = relative_error_of_median(measured.seconds);
+  if (!measured.remark && measured.dropped.size() * kManyDropped > rule.samples().size())
+    measured.remark = disturbed(measured.dropped.size(), rule.samples().size());
   if (!measured.remark && measured.relative_error > kNoisy * options.noise)
     measured.remark = noisy(measured.relative_error, rule.samples().size(), options.noise);
   return measured;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/machine.hpp"
+#include "model/strategy.hpp"
 
 namespace ddpx {
 
@@ -47,12 +48,14 @@ struct CopySample {
   Bytes bytes{};  // copied; traffic is twice that
   std::vector<double> seconds;
   std::vector<DroppedSample> dropped{};
+  Bytes working_set{};  // that the copies went round; 0: not known
 };
 
 struct OptimizerSample {
   OptimizerStep step;
   std::vector<double> seconds;
   std::vector<DroppedSample> dropped{};
+  Bytes working_set{};  // as of CopySample
 };
 
 // The cost of starting one small piece of work.
@@ -79,7 +82,8 @@ enum class Clocks { burst, sustained };
   return clocks == Clocks::burst ? "burst" : "sustained";
 }
 
-// A whole optimizer step on one GPU.
+// A whole optimizer step, on one GPU or shared between several. Of the latter, steps that the host
+// bounds say what sharing costs it (calibration/fit_host.hpp); the model is never fitted on others.
 struct StepSample {
   std::string network;  // as for --network
   double batch = 0;
@@ -90,6 +94,8 @@ struct StepSample {
   Clocks clocks = Clocks::burst;
   std::vector<double> seconds;
   std::string note;
+  int gpus = 1;
+  Strategy strategy{};  // on several GPUs; its micro_batches are the member above
 };
 
 // A constant taken from elsewhere, because these measurements cannot give it. `constant` is a field

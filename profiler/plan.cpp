@@ -36,6 +36,13 @@ Seconds task_seconds(const Rates& rates, const Task& task) {
   return kOverhead * std::max(least, usual) + 2.0 * each + kPreparing;
 }
 
+// What takes long varies little, and its fewest samples alone would use up a budget.
+int affordable(const Rates& rates, const Task& task) {
+  constexpr int kFewest = 3;
+  const double fitting = 2 * (task.stopping.time / once(rates, task.work));
+  return std::clamp(static_cast<int>(std::min(fitting, 1e6)), kFewest, task.stopping.fewest);
+}
+
 bool supported(const Supports& supports, const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work))
     return supports(beside->product) && supports(beside->call);
@@ -60,7 +67,8 @@ Seconds estimate(const Rates& rates, const Operation& operation) {
     const Rates& rates;
     Seconds operator()(const Product& p) const { return p.flops() / rates.products; }
     Seconds operator()(const CollectiveCall& c) const {
-      return rates.latency + bus_factor(c.kind, c.ranks) * (c.bytes / rates.bus);
+      const Seconds time = rates.latency + bus_factor(c.kind, c.ranks) * (c.bytes / rates.bus);
+      return c.rested ? 2.0 * time : time;
     }
     Seconds operator()(const Copy& c) const { return 2.0 * (c.bytes / rates.memory); }
     Seconds operator()(const OptimizerStep& o) const {
@@ -79,12 +87,15 @@ Rates first_look(Backend& backend) {
     const std::vector<double> seconds = backend.sample(operation, kRepeats);
     return Seconds(*std::min_element(seconds.begin(), seconds.end()));
   };
-  const Product product{Pass::forward, DType::fp32, 64, 512, 512};
+  // Large enough to be slow on what it runs on, and no slower.
+  const bool gpu = backend.hardware().device.multiprocessors > 0;
+  const double width = gpu ? 4096 : 512;
+  const Product product{Pass::forward, DType::fp32, gpu ? 512.0 : 64.0, width, width};
   if (backend.supports(product)) rates.products = product.flops() / fastest(product);
-  const Copy copy{kMiB * 4};
+  const Copy copy{kMiB * (gpu ? 64 : 4)};
   if (backend.supports(copy)) rates.memory = (copy.bytes * 2) / fastest(copy);
   const CollectiveCall small{Collective::all_reduce, DType::fp32, kKiB * 4, ranks};
-  const CollectiveCall large{Collective::all_reduce, DType::fp32, kMiB * 2, ranks};
+  const CollectiveCall large{Collective::all_reduce, DType::fp32, kMiB * (gpu ? 32 : 2), ranks};
   if (ranks > 1 && backend.supports(small)) {
     rates.latency = fastest(small);
     rates.bus = (bus_factor(large.kind, ranks) * large.bytes) / fastest(large);
@@ -100,16 +111,18 @@ Plan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
   plan.budget = options.budget.value_or(standard_budget(options.effort));
   if (!(plan.budget.value() > 0) || !std::isfinite(plan.budget.value()))
     throw InputError("--budget", "must be a time above zero");
-  std::vector<Task> tasks = full_grid(options, ranks);
-  std::erase_if(tasks, [&](const Task& task) {
-    return !supported(supports, task.work) || once(rates, task.work) > kLongestSample;
+  std::vector<Task> tasks = full_grid(options, ranks, [&](const Work& work) {
+    return supported(supports, work) && once(rates, work) <= kLongestSample;
   });
   if (tasks.empty()) {
     throw InputError("calibration plan",
                      "nothing that was asked for can be measured here: the device does not have "
                      "those dtypes, or one run of each takes seconds");
   }
-  for (Task& task : tasks) task.estimate = task_seconds(rates, task);
+  for (Task& task : tasks) {
+    task.stopping.fewest = affordable(rates, task);
+    task.estimate = task_seconds(rates, task);
+  }
   std::stable_sort(tasks.begin(), tasks.end(),
                    [](const Task& a, const Task& b) { return a.level < b.level; });
   for (Task& task : tasks) {

@@ -43,6 +43,7 @@ struct PlanOptions {
   std::vector<double> batches{};
   std::vector<DType> dtypes{};
   std::vector<Collective> collectives{};
+  bool gpus = false;    // sizes that fill a GPU; false: those of a CPU core
   bool compute = true;  // false: collectives alone, on a further link
 };
 

@@ -1,6 +1,7 @@
 #include "profiler/plan_grid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -11,10 +12,13 @@ namespace {
 
 // The output layer of the MLP generator (model/network.hpp).
 constexpr double kClasses = 64;
+// Sizes of all-reduces after a pause; both efforts time the same sizes without one.
+constexpr std::array kRestedBytes{262144.0, 1048576.0, 4194304.0};
 
 struct Lists {
   std::vector<double> widths;
   std::vector<double> batches;
+  std::vector<DType> dtypes = {DType::fp32};
   std::vector<double> message_bytes;
   std::vector<double> copy_bytes;
   std::vector<double> update_parameters;
@@ -29,17 +33,19 @@ std::vector<double> powers(double first, double last, double ratio) {
   return values;
 }
 
-Lists lists_of(Effort effort) {
-  const auto hidden = [](double rows, double width) {
-    return Product{Pass::weight_gradient, DType::fp32, rows, width, width};
-  };
+Product hidden(double rows, double width, Pass pass = Pass::weight_gradient,
+               DType dtype = DType::fp32) {
+  return {pass, dtype, rows, width, width};
+}
+
+Lists core_lists(Effort effort) {
   Lists lists;
   if (effort == Effort::quick) {
     lists.widths = {128, 256, 512, 1024};
     lists.batches = {16, 64, 256, 512};
     lists.message_bytes = powers(4096, 67108864, 4);
-    lists.copy_bytes = {1048576, 4194304, 16777216};
-    lists.update_parameters = {262144, 1048576, 4194304};
+    lists.copy_bytes = powers(65536, 16777216, 4);
+    lists.update_parameters = powers(16384, 4194304, 4);
     lists.beside_products = {hidden(64, 256), hidden(64, 1024)};
     lists.beside_bytes = {262144, 4194304};
     lists.stopping = {.noise = 0.01, .fewest = 7, .most = 200, .time = Seconds(0.15)};
@@ -47,12 +53,47 @@ Lists lists_of(Effort effort) {
     lists.widths = {64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048};
     lists.batches = {8, 16, 32, 64, 128, 256, 512};
     lists.message_bytes = powers(4096, 67108864, 2);
-    lists.copy_bytes = {262144, 1048576, 4194304, 16777216, 67108864};
-    lists.update_parameters = {65536, 262144, 1048576, 4194304, 16777216};
+    lists.copy_bytes = powers(65536, 33554432, 2);
+    lists.update_parameters = powers(16384, 8388608, 2);
     lists.beside_products = {hidden(64, 128), hidden(64, 256), hidden(64, 512), hidden(64, 1024),
                              hidden(256, 1024)};
     lists.beside_bytes = {65536, 1048576, 4194304, 16777216};
     lists.stopping = {.noise = 0.005, .fewest = 9, .most = 1000, .time = Seconds(0.6)};
+  }
+  return lists;
+}
+
+// A GPU's products are worth timing from the size on that fills it; its links reach further.
+Lists gpu_lists(Effort effort) {
+  Lists lists;
+  const auto beside = [&](std::initializer_list<double> widths, std::initializer_list<double> rows,
+                          std::initializer_list<DType> dtypes) {
+    for (const DType dtype : dtypes)
+      for (const double width : widths)
+        for (const double batch : rows)
+          for (const Pass pass : {Pass::weight_gradient, Pass::data_gradient})
+            lists.beside_products.push_back(hidden(batch, width, pass, dtype));
+  };
+  if (effort == Effort::quick) {
+    lists.widths = {256, 1024, 2048, 4096, 8192};
+    lists.batches = {64, 256, 1024};
+    lists.dtypes = {DType::fp32, DType::tf32, DType::bf16};
+    lists.message_bytes = powers(4096, 268435456, 4);
+    lists.copy_bytes = {4194304, 67108864, 268435456};
+    lists.update_parameters = {1048576, 16777216, 67108864};
+    lists.beside_bytes = {26214400};
+    beside({2048}, {256}, {DType::fp32});
+    lists.stopping = {.noise = 0.005, .fewest = 5, .most = 40, .time = Seconds(0.05)};
+  } else {
+    lists.widths = {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384};
+    lists.batches = {64, 128, 256, 512, 1024, 2048, 4096};
+    lists.dtypes = {DType::fp32, DType::tf32, DType::bf16};
+    lists.message_bytes = powers(4096, 1073741824, 2);
+    lists.copy_bytes = {1048576, 4194304, 16777216, 67108864, 268435456, 1073741824};
+    lists.update_parameters = {1048576, 4194304, 16777216, 67108864, 268435456};
+    lists.beside_bytes = {26214400};
+    beside({1024, 2048, 4096, 8192}, {64, 256, 1024}, {DType::fp32, DType::tf32, DType::bf16});
+    lists.stopping = {.noise = 0.003, .fewest = 5, .most = 60, .time = Seconds(0.1)};
   }
   return lists;
 }
@@ -82,8 +123,11 @@ std::vector<T> chosen(const std::vector<T>& given, std::vector<T> standard) {
 
 class Grid {
  public:
-  Grid(const PlanOptions& options, int ranks)
-      : options_(options), lists_(lists_of(options.effort)), ranks_(ranks) {}
+  Grid(const PlanOptions& options, int ranks, const Possible& possible)
+      : options_(options),
+        lists_(options.gpus ? gpu_lists(options.effort) : core_lists(options.effort)),
+        ranks_(ranks),
+        possible_(possible) {}
 
   std::vector<Task> build() {
     if (options_.compute) {
@@ -92,13 +136,15 @@ class Grid {
     }
     if (ranks_ > 1) {
       collectives();
-      beside();
+      rested();
+      if (options_.compute) beside();
     }
     return std::move(tasks_);
   }
 
  private:
   void add(Work work, int level) {
+    if (!possible_(work)) return;
     tasks_.push_back({std::move(work), lists_.stopping, Seconds{}, level});
   }
 
@@ -117,7 +163,7 @@ class Grid {
     const auto batches = axis("--batches", options_.batches, lists_.batches);
     const auto width_levels = refinement_levels(widths.size());
     const auto batch_levels = refinement_levels(batches.size());
-    for (DType dtype : chosen(options_.dtypes, {DType::fp32})) {
+    for (DType dtype : chosen(options_.dtypes, lists_.dtypes)) {
       for (std::size_t w = 0; w < widths.size(); ++w) {
         for (std::size_t b = 0; b < batches.size(); ++b) {
           const int level = width_levels[w] + batch_levels[b];
@@ -132,8 +178,9 @@ class Grid {
   }
 
   void collectives() {
-    const auto levels = refinement_levels(lists_.message_bytes.size());
-    const std::vector<DType> dtypes = chosen(options_.dtypes, {DType::fp32, DType::fp16});
+    std::vector<DType> usual{DType::fp32, DType::fp16};
+    if (options_.gpus) usual.push_back(DType::bf16);
+    const std::vector<DType> dtypes = chosen(options_.dtypes, usual);
     for (Collective kind :
          chosen(options_.collectives,
                 {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})) {
@@ -142,10 +189,29 @@ class Grid {
         // are.
         const bool asked = !options_.dtypes.empty() && !options_.collectives.empty();
         if (kind != Collective::all_reduce && dtype != DType::fp32 && !asked) continue;
-        for (std::size_t i = 0; i < levels.size(); ++i)
-          add(Operation(CollectiveCall{kind, dtype, Bytes(lists_.message_bytes[i]), ranks_}),
-              levels[i]);
+        // On a slow link the axis ends where one message takes too long.
+        std::vector<CollectiveCall> calls;
+        for (const double bytes : lists_.message_bytes)
+          calls.push_back({kind, dtype, Bytes(bytes), ranks_});
+        std::erase_if(calls, [&](const CollectiveCall& c) { return !possible_(Operation(c)); });
+        const auto levels = refinement_levels(calls.size());
+        for (std::size_t i = 0; i < levels.size(); ++i) add(Operation(calls[i]), levels[i]);
       }
+    }
+  }
+
+  // What a link saves up while it is idle: seen in messages that take longer than that.
+  void rested() {
+    const auto measured = [](const auto& list, auto value) {
+      return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+    };
+    if (options_.gpus || !measured(options_.collectives, Collective::all_reduce) ||
+        !measured(options_.dtypes, DType::fp32))
+      return;
+    for (const double bytes : kRestedBytes) {
+      add(Operation(
+              CollectiveCall{Collective::all_reduce, DType::fp32, Bytes(bytes), ranks_, true}),
+          0);
     }
   }
 
@@ -163,13 +229,14 @@ class Grid {
   const PlanOptions& options_;
   Lists lists_;
   int ranks_;
+  const Possible& possible_;
   std::vector<Task> tasks_;
 };
 
 }  // namespace
 
-std::vector<Task> full_grid(const PlanOptions& options, int ranks) {
-  return Grid(options, ranks).build();
+std::vector<Task> full_grid(const PlanOptions& options, int ranks, const Possible& possible) {
+  return Grid(options, ranks, possible).build();
 }
 
 Seconds standard_budget(Effort effort) { return Seconds(effort == Effort::quick ? 45.0 : 300.0); }

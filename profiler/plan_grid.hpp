@@ -1,15 +1,20 @@
 // The lists a plan starts from: what a quick and what a full calibration measure.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "profiler/plan.hpp"
 
 namespace ddpx {
 
-// Every task the options ask for, each with its level of refinement and stopping rule, without
-// estimates.
-[[nodiscard]] std::vector<Task> full_grid(const PlanOptions& options, int ranks);
+// Whether a piece of work can be done here, and within bearable time.
+using Possible = std::function<bool(const Work&)>;
+
+// Every task the options ask for that is possible, each with its level of refinement and stopping
+// rule, without estimates.
+[[nodiscard]] std::vector<Task> full_grid(const PlanOptions& options, int ranks,
+                                          const Possible& possible);
 
 [[nodiscard]] Seconds standard_budget(Effort effort);
 

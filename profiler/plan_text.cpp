@@ -16,6 +16,7 @@ std::string kind_of(const Work& work) {
       return "products in " + std::string(name(p.dtype));
     }
     std::string operator()(const CollectiveCall& c) const {
+      if (c.rested) return std::string(name(c.kind)) + " after a pause";
       return std::string(name(c.kind)) + " in " + std::string(name(c.dtype));
     }
     std::string operator()(const Copy& /*unused*/) const { return "copies"; }

@@ -4,12 +4,10 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <system_error>
 
 #include "model/error.hpp"
@@ -22,26 +20,9 @@ constexpr std::chrono::milliseconds kBeat{100};
 constexpr int kDeviceExit = 3;  // as of the programs (cli.md)
 constexpr int kTerminatedExit = 143;
 
-std::optional<int> number(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-  if (error != std::errc() || *end != '\0' || value < 0) return std::nullopt;
-  return value;
-}
-
-std::string text_of(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? std::string() : std::string(text);
-}
-
-// Where ranks of the user's own mpirun find each other: a name that the job's ranks share and no
-// other job has.
+// Where ranks of the user's own launcher find each other.
 std::string own_board(const RankPlace& place) {
-  std::string name = text_of("PMIX_NAMESPACE");
-  if (name.empty()) name = std::to_string(place.launcher);
-  return job_root() + "/" + kJobPrefix + std::to_string(::getuid()) + "-" + name;
+  return job_root() + "/" + kJobPrefix + std::to_string(::getuid()) + "-" + file_name(place.job);
 }
 
 // For the handlers, which can be given nothing.
@@ -58,20 +39,6 @@ void on_exit() {
 }
 
 }  // namespace
-
-std::optional<RankPlace> rank_place() {
-  const auto rank = number("OMPI_COMM_WORLD_RANK");
-  const auto ranks = number("OMPI_COMM_WORLD_SIZE");
-  if (!rank || !ranks) return std::nullopt;
-  RankPlace place;
-  place.rank = *rank;
-  place.ranks = *ranks;
-  place.rank_on_host = number("OMPI_COMM_WORLD_LOCAL_RANK").value_or(*rank);
-  place.ranks_on_host = number("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(*ranks);
-  place.directory = text_of(kJobVariable);
-  place.launcher = place.directory.empty() ? ::getppid() : number(kLauncherVariable).value_or(0);
-  return place;
-}
 
 Rank::Rank(RankPlace place, std::string program)
     : place_(std::move(place)),

@@ -1,35 +1,23 @@
 // One rank's part in a job: it shows how it is doing, publishes what is finished, and ends when
 // nobody waits for it any more.
 //
-// A program becomes a rank by being started by a RankJob (launch.hpp), or by the user's own mpirun.
-// In the second case nobody watches from outside, so the ranks of a host watch each other: the
-// first healthy one says which rank is in trouble and ends, which makes mpirun end the job.
+// A program becomes a rank by being started by a RankJob (launch.hpp), or by the user's own
+// launcher (rank_place.hpp). In the second case nobody watches from outside, so the ranks of a host
+// watch each other: the first healthy one says which rank is in trouble and ends, which makes the
+// launcher end the job.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "profiler/pulse.hpp"
 #include "profiler/rank_board.hpp"
+#include "profiler/rank_place.hpp"
 
 namespace ddpx {
-
-// What the environment says about this process.
-struct RankPlace {
-  int rank = 0;  // among all
-  int ranks = 1;
-  int rank_on_host = 0;
-  int ranks_on_host = 1;
-  std::string directory;  // of the job that started it; empty under the user's own mpirun
-  int launcher = 0;       // process that must stay alive
-};
-
-// nullopt: started as a program, by hand.
-[[nodiscard]] std::optional<RankPlace> rank_place();
 
 class Rank : public Pulse {
  public:

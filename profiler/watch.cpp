@@ -64,15 +64,13 @@ std::optional<RankFailure> silent(std::span<const RankStatus> ranks, const Watch
 // one is the reason.
 std::optional<RankFailure> stuck(std::span<const RankStatus> ranks, const WatchLimits& limits) {
   const RankStatus* worst = nullptr;
-  Seconds least{};  // time without a tick that all ranks reach
   for (const RankStatus& rank : ranks) {
     if (rank.state != RankState::running) continue;
     if (rank.since_tick <= (rank.ticks == 0 ? limits.start : limits.hang)) return std::nullopt;
-    if (worst == nullptr || rank.since_tick < least) least = rank.since_tick;
     const auto order = [](const RankStatus& r) { return std::pair(r.waiting, r.ticks); };
     if (worst == nullptr || order(rank) < order(*worst)) worst = &rank;
   }
-  if (worst == nullptr || (worst->waiting && least <= limits.deadlock)) return std::nullopt;
+  if (worst == nullptr) return std::nullopt;
   return name(*worst, after(worst->waiting ? "has waited for the others for %.0f s"
                                            : "has not got on for %.0f s",
                             worst->since_tick));

@@ -45,11 +45,10 @@ struct JobProgress {
 };
 
 struct WatchLimits {
-  Seconds start{20};     // for all ranks to come, and for their first tick
-  Seconds silence{4};    // without a beat: stopped
-  Seconds deadlock{60};  // all ranks without a tick, each waiting for the others: a slow link looks
-                         // the same for a while
-  Seconds hang{8};       // without a tick: stuck. No single piece of work may take that long
+  Seconds start{20};   // for all ranks to come, and for their first tick
+  Seconds silence{4};  // without a beat: stopped
+  Seconds hang{8};     // without a tick: stuck. No single piece of work may take that long; what
+                       // goes over a link ticks with every piece of it that arrives
 };
 
 struct RankFailure {

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kNameColumn = 29;
 constexpr std::size_t kWorstRows = 5;
+constexpr std::size_t kFewRows = 8;  // all of which are shown
 
 std::string cut(std::string_view text, std::size_t most) {
   const std::string plain = terminal_text(text);
@@ -56,6 +57,42 @@ std::string baseline_lines(const Comparison& comparison) {
   return text;
 }
 
+// Forecast beside measurement, row by row.
+std::string all_rows(const Comparison& comparison) {
+  constexpr auto kLine = "{:>14}{:>11}{:>26}{:>11}{:>11}";
+  std::string text = "\n" +
+                     fmt::format(fmt::runtime(kLine), "step forecast", "measured",
+                                 "speedup forecast (90 %)", "measured", "error") +
+                     "\n";
+  for (const ComparedRow& row : comparison.rows) {
+    const Interval& s = row.forecast.speedup;
+    text += wrapped(terminal_text(row_name(row)), 2);
+    text +=
+        terminal_text(fmt::format(fmt::runtime(kLine), seconds_text(row.forecast.step_time_s.value),
+                                  seconds_text(row.measured.value),
+                                  fmt::format("{} ({}-{})", number_text(s.value),
+                                              number_text(s.low), number_text(s.high)),
+                                  row.measured_speedup ? number_text(*row.measured_speedup) : "-",
+                                  signed_percent(row.error))) +
+        "\n";
+  }
+  return text;
+}
+
+std::string largest_errors(const Comparison& comparison) {
+  std::string text = "\nLargest errors\n";
+  std::size_t shown = 0;
+  for (const ComparedRow* row : worst_first(comparison.rows)) {
+    if (shown++ == kWorstRows) break;
+    text += fmt::format("{:>8}  ", signed_percent(row->error));
+    text += wrapped(
+        terminal_text(fmt::format("{} for {}: {}", seconds_text(row->forecast.step_time_s.value),
+                                  seconds_text(row->measured.value), row_name(*row))),
+        10, 10);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t column) {
@@ -87,16 +124,8 @@ std::string validation_text(const ValidationFacts& facts) {
     text += wrapped(terminal_text(finding));
   text += "\n" + summary_lines(facts.comparison);
   text += "\nBaselines on the same rows\n" + baseline_lines(facts.comparison);
-  text += "\nLargest errors\n";
-  std::size_t shown = 0;
-  for (const ComparedRow* row : worst_first(facts.comparison.rows)) {
-    if (shown++ == kWorstRows) break;
-    text += fmt::format("{:>8}  ", signed_percent(row->error));
-    text += wrapped(
-        terminal_text(fmt::format("{} for {}: {}", seconds_text(row->forecast.step_time_s.value),
-                                  seconds_text(row->measured.value), row_name(*row))),
-        10, 10);
-  }
+  text += facts.comparison.rows.size() <= kFewRows ? all_rows(facts.comparison)
+                                                   : largest_errors(facts.comparison);
   return text;
 }
 

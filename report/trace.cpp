@@ -12,7 +12,7 @@
 namespace ddpx::report {
 namespace {
 
-constexpr std::array<std::string_view, 3> kStreams{"compute", "communication", "host"};
+constexpr std::array kStreams{Stream::compute, Stream::communication, Stream::host};
 
 std::size_t thread_of(Stream stream) { return static_cast<std::size_t>(stream); }
 
@@ -29,8 +29,7 @@ std::string event(const Span& span, std::size_t process) {
   const double length = (span.end - span.start).value() * kMicroseconds;
   return fmt::format(
       R"({{"name":{},"cat":"{}","ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
-      json_string(span.name), kStreams[thread_of(span.stream)], process, thread_of(span.stream),
-      start, length);
+      json_string(span.name), name(span.stream), process, thread_of(span.stream), start, length);
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ std::string chrome_trace(std::span<const TracedStep> steps) {
     std::array<bool, kStreams.size()> used{};
     for (const Span& span : steps[process].timeline.spans) used[thread_of(span.stream)] = true;
     for (std::size_t thread = 0; thread < kStreams.size(); ++thread) {
-      if (used[thread]) add(named("thread_name", process, thread, kStreams[thread]));
+      if (used[thread]) add(named("thread_name", process, thread, name(kStreams[thread])));
     }
     for (const Span& span : steps[process].timeline.spans) {
       if (std::isfinite(span.start.value()) && std::isfinite(span.end.value())) {

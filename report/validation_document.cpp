@@ -42,6 +42,26 @@ std::string runs_sentence(const Runs& runs) {
   return text + ".";
 }
 
+// Files of one name and source are parts of one campaign.
+std::vector<Runs> joined(std::span<const Runs> files) {
+  std::vector<Runs> all;
+  for (const Runs& runs : files) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Runs& other) {
+      return other.name == runs.name && other.source == runs.source;
+    });
+    if (same == all.end()) {
+      all.push_back(runs);
+      continue;
+    }
+    same->rows.insert(same->rows.end(), runs.rows.begin(), runs.rows.end());
+    for (const std::string& note : runs.notes) {
+      if (std::find(same->notes.begin(), same->notes.end(), note) == same->notes.end())
+        same->notes.push_back(note);
+    }
+  }
+  return all;
+}
+
 Bullets grounds(const ValidationFacts& facts) {
   const Machine& machine = facts.machine;
   Bullets bullets;
@@ -51,7 +71,7 @@ Bullets grounds(const ValidationFacts& facts) {
   if (!machine.measurements_hash.empty()) fitted += " (" + machine.measurements_hash + ")";
   bullets.items.push_back(fitted + ".");
   for (const Link& link : facts.links) bullets.items.push_back(link_sentence(link));
-  for (const Runs& runs : facts.files) {
+  for (const Runs& runs : joined(facts.files)) {
     bullets.items.push_back(runs_sentence(runs));
     for (const std::string& note : runs.notes)
       bullets.items.push_back("Runs " + runs.name + ": " + note);

@@ -1,15 +1,9 @@
 #include "validation/measure_rows.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 
 #include "cli/progress_line.hpp"
-#include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/provenance.hpp"
 #include "io/runs_json.hpp"
@@ -17,8 +11,8 @@
 #include "profiler/backends.hpp"
 #include "profiler/rank.hpp"
 #include "validation/percentile.hpp"
+#include "validation/prepare.hpp"
 #include "validation/rank.hpp"
-#include "validation/resolve.hpp"
 #include "validation/row_plan.hpp"
 #include "validation/row_request.hpp"
 
@@ -27,50 +21,18 @@ namespace {
 
 constexpr const char* kPlace = "the ranks' report";
 
-std::string path_for(const MeasureOptions& options) {
-  if (options.runs) return *options.runs;
-  const auto machines = io::user_machine_directory();
-  if (!machines)
-    throw InputError("--runs",
-                     "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
-  const auto folder = std::filesystem::path(*machines).parent_path() / "runs";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder.string(), "cannot be made: " + error.message());
-  return (folder / "latest.json").string();
-}
-
-// Minutes of measuring must not end at a file that cannot be written.
-void check_writable(const std::string& path) {
-  if (path == "-")
-    throw InputError("--runs", "is standard output, where the answer goes; name a file");
-  std::error_code error;
-  const bool exists = std::filesystem::exists(path, error);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const std::string target = exists ? path : folder.empty() ? "." : folder.string();
-  if (::access(target.c_str(), W_OK) == 0) return;
-  throw InputError("--runs",
-                   "'" + path + "' cannot be written: " + std::generic_category().message(errno));
-}
-
-// What the comparison will need, looked for before minutes are spent on measuring.
-void check_comparable(const ValidateOptions& options, const RowRequest& request) {
-  const Machine machine = io::find_machine(*options.machine);
-  const RowResolver reads_link_files(options, {}, machine);
-  for (const RunRow& row : request.rows) {
-    const bool given = std::any_of(options.links.begin(), options.links.end(),
-                                   [&](const auto& link) { return link.first == row.link; });
-    if (row.job.gpus > 1 && !given)
-      static_cast<void>(io::find_link(row.link, machine, "the link of " + row.network));
-  }
+std::string words_of(const RunRow& row) {
+  return row.network + ", " + describe(row.job.strategy) + " on " + std::to_string(row.job.gpus);
 }
 
 // The process sets of all rows, gathered as they finish.
 class Campaign {
  public:
-  explicit Campaign(const RowRequest& request, std::string backend)
+  // With `traced` the rows keep a step's timeline.
+  Campaign(const RowRequest& request, std::string backend, bool traced)
       : request_(request),
         backend_(std::move(backend)),
+        traced_(traced),
         rows_(request.rows),
         reports_(rows_.size()) {
     runs_.name = "native-" + backend_;
@@ -79,20 +41,28 @@ class Campaign {
     runs_.context = io::provenance();
   }
 
-  void visit(const Visit& visit, const std::function<void()>& every) {
+  void visit(const Visit& visit, const std::function<void(const JobProgress&)>& every) {
     Runs work;
     work.name = backend_;
     work.origin = Origin::native;
-    work.rows = {rows_[visit.row]};
+    for (const std::size_t row : visit.rows) work.rows.push_back(rows_[row]);
+    const RunRow& first = work.rows.front();
     JobOptions options;
-    options.ranks = rows_[visit.row].job.gpus;
-    options.transport = transport_of(request_, rows_[visit.row]);
-    options.command = {own_command().front(), kRankWord, backend_, io::to_json(work)};
+    options.ranks = first.job.gpus;
+    options.library = library_of(backend_);
+    options.transport = transport_of(request_, first);
+    options.channels = first.job.strategy.channels;
+    options.work = io::to_json(work);
+    // The last word is for whoever lists processes.
+    options.command = {own_command().front(), kRankWord, backend_, words_of(first)};
     RankJob job(options);
-    job.run([&](const JobProgress&) { every(); });
-    const auto text = job.results();
-    if (!text) throw DeviceError("the ranks ended without a report");
-    take(io::runs_from_json(*text, kPlace), visit);
+    try {
+      job.run(every);
+    } catch (...) {
+      take(job, visit);  // rows that were finished before
+      throw;
+    }
+    if (!take(job, visit)) throw DeviceError("the ranks ended without a report");
   }
 
   // Rows with at least one finished process set.
@@ -106,10 +76,12 @@ class Campaign {
       std::vector<double> waited;
       for (const RunRow& report : reports_[i]) {
         row.processes.push_back(report.processes.front());
+        row.context = report.context;
         if (report.device_busy_share) busy.push_back(*report.device_busy_share);
         if (report.measured_communication_share)
           waited.push_back(*report.measured_communication_share);
       }
+      if (traced_) row.timeline = reports_[i].back().timeline;
       if (!busy.empty()) row.device_busy_share = percentile(busy, 0.5);
       if (!waited.empty()) row.measured_communication_share = percentile(waited, 0.5);
       runs.rows.push_back(std::move(row));
@@ -120,36 +92,49 @@ class Campaign {
   void note(std::string text) { runs_.notes.push_back(std::move(text)); }
 
  private:
-  void take(Runs report, const Visit& visit) {
+  // Whether there was a report.
+  bool take(const RankJob& job, const Visit& visit) {
+    const auto text = job.results();
+    if (!text) return false;
+    Runs report = io::runs_from_json(*text, kPlace);
+    std::vector<std::pair<std::string, std::string>> own;  // what other ranks had otherwise
     for (const auto& entry : report.context) {
-      if (std::find(runs_.context.begin(), runs_.context.end(), entry) == runs_.context.end())
+      const auto known =
+          std::find_if(runs_.context.begin(), runs_.context.end(),
+                       [&](const auto& other) { return other.first == entry.first; });
+      if (known == runs_.context.end()) {
         runs_.context.push_back(entry);
+      } else if (known->second != entry.second) {
+        own.push_back(entry);
+      }
     }
-    reports_[visit.row].push_back(std::move(report.rows.front()));
+    for (RunRow& row : report.rows) row.context = own;
+    // The ranks train the rows in the order they were given.
+    for (std::size_t i = 0; i < report.rows.size(); ++i)
+      reports_[visit.rows[i]].push_back(std::move(report.rows[i]));
+    return true;
   }
 
   const RowRequest& request_;
   std::string backend_;
+  bool traced_;
   std::vector<RunRow> rows_;
   std::vector<std::vector<RunRow>> reports_;  // by row, a report per process set
   Runs runs_;
 };
 
-std::string words_of(const RunRow& row) {
-  return row.network + ", " + describe(row.job.strategy) + " on " + std::to_string(row.job.gpus);
-}
-
 // What is finished, written; the end of a message.
-std::string kept(const Campaign& campaign, const std::string& path, std::size_t done,
-                 std::size_t all) {
+std::string kept(const Campaign& campaign, const std::string& path, std::size_t all) {
   const Runs runs = campaign.finished();
   if (runs.rows.empty()) return "; nothing was finished yet";
   try {
-    io::write_text(path, io::to_json(runs));
+    io::write_or_keep(path, io::to_json(runs));
   } catch (const InputError& error) {
-    return std::string("; finished rows could not be kept: ") + error.what();
+    return std::string("; ") + error.what();
   }
-  return "; " + std::to_string(done) + " of " + std::to_string(all) + " process sets are kept in " +
+  std::size_t processes = 0;
+  for (const RunRow& row : runs.rows) processes += row.processes.size();
+  return "; " + std::to_string(processes) + " of " + std::to_string(all) + " runs are kept in " +
          path;
 }
 
@@ -159,12 +144,16 @@ std::string measure_rows(const ValidateOptions& options) {
   if (rank_place())
     throw InputError("--run", "starts its own ranks, several times over; run it without mpirun");
   const std::string backend = backend_named("auto", "--run");
-  const RowRequest request = row_request(options);
+  const RowRequest request = row_request(options, library_of(backend));
   std::string path = path_for(options.measure);
   check_comparable(options, request);
   check_writable(path);
-  const std::vector<Visit> visits = visits_of(request.rows, request.processes, request.seed);
-  Campaign campaign(request, backend);
+  // GPU ranks take seconds to start, CPU ranks a fraction of one.
+  const bool slow_start = library_of(backend) == Library::nccl;
+  const std::vector<Visit> visits =
+      (slow_start ? shared_visits_of : visits_of)(request.rows, request.processes, request.seed);
+  const std::size_t all = request.rows.size() * static_cast<std::size_t>(request.processes);
+  Campaign campaign(request, backend, options.trace.has_value());
   campaign.note("order drawn from seed " + std::to_string(request.seed) + ", " +
                 std::to_string(request.processes) + " fresh process sets of every row");
   std::size_t done = 0;
@@ -176,17 +165,19 @@ std::string measure_rows(const ValidateOptions& options) {
       const std::chrono::duration<double> spent = Clock::now() - start;
       const Seconds left(done == 0 ? 0
                                    : spent.count() / static_cast<double>(done) *
-                                         static_cast<double>(visits.size() - done));
-      campaign.visit(
-          visit, [&] { line.show(done, visits.size(), words_of(request.rows[visit.row]), left); });
-      ++done;
+                                         static_cast<double>(all - done));
+      campaign.visit(visit, [&](const JobProgress& progress) {
+        const std::size_t at = std::min(progress.done, visit.rows.size() - 1);
+        line.show(done + at, all, words_of(request.rows[visit.rows[at]]), left);
+      });
+      done += visit.rows.size();
     }
   } catch (const DeviceError& error) {
-    throw DeviceError(error.what() + kept(campaign, path, done, visits.size()));
+    throw DeviceError(error.what() + kept(campaign, path, all));
   } catch (const Interrupted& error) {
-    throw Interrupted(error.what() + kept(campaign, path, done, visits.size()));
+    throw Interrupted(error.what() + kept(campaign, path, all));
   }
-  io::write_text(path, io::to_json(campaign.finished()));
+  io::write_or_keep(path, io::to_json(campaign.finished()));
   return path;
 }
 

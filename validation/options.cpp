@@ -52,10 +52,13 @@ void add_run(CommandLine& line, MeasureOptions& options) {
             "train for real on this host's CPU ranks instead of\nreading --measured: fresh "
             "processes, rows in "
             "random\norder, each beside its one-rank run");
+  line.flag(kRun, "--run-torch", options.torch,
+            "the same with PyTorch (python3 -m ddpx_torch), on GPUs\nwhere it sees them; networks "
+            "may be gpt:... and files\nthat its capture wrote");
   line.one(kRun, "--rows", options.rows, "FILE",
            "run the rows of a runs file; what was measured in\nthem is not looked at");
   line.many(kRun, "--network", options.networks, "SPEC",
-            "multilayer perceptron to train (default:\nmlp:width=512,depth=8); repeatable");
+            "network to train (default: mlp:width=512,depth=8);\n--run trains mlp:...; repeatable");
   line.one(kRun, "--sweep", options.sweep, "KEY=A:B[:STEP]",
            "the networks with KEY from A to B, doubling unless\nSTEP says xF or +D");
   line.many(kRun, "--strategy", options.strategies, "WORDS",
@@ -63,9 +66,10 @@ void add_run(CommandLine& line, MeasureOptions& options) {
   line.one(kRun, "--batch", options.batch, "B,...",
            "samples per rank and micro-batch (default: 64)");
   line.one(kRun, "--gpus", options.gpus, "N,...", "ranks (default: 2)");
-  line.one(kRun, "--transport", options.transport, "auto|shm|socket",
-           "how the ranks reach each other (default: shm); the\nlink's name is shm or tcp, or that "
-           "of --link");
+  line.one(
+      kRun, "--transport", options.transport, "auto|p2p|shm|socket",
+      "how the ranks reach each other (default: shm;\nPyTorch's choice with --run-torch, which "
+      "alone knows\np2p); the link's name is shm or tcp, or that of\n--link");
   line.one(kRun, "--processes", options.processes, "N",
            "fresh process sets of every row (default: 3)");
   line.one(kRun, "--seed", options.seed, "N", "of the order (default: 1)");
@@ -145,12 +149,15 @@ void check_outputs(const ValidateOptions& options) {
 // --run or --measured, and each with its own options only.
 void check_source(const ValidateOptions& options) {
   const MeasureOptions& m = options.measure;
-  if (m.run) {
+  if (m.run || m.torch) {
+    const std::string flag = m.run ? "--run" : "--run-torch";
+    if (m.run && m.torch)
+      throw InputError("--run", "and --run-torch are two engines; give one of them");
     if (!options.measured.empty())
-      throw InputError("--run", "and --measured are two sources of steps; give one of them");
+      throw InputError(flag, "and --measured are two sources of steps; give one of them");
     if (!options.machine) {
-      throw InputError("--machine",
-                       "is missing; --run needs the machine that ddpx-calibrate made of this host");
+      throw InputError("--machine", "is missing; " + flag +
+                                        " needs the machine that ddpx-calibrate made of this host");
     }
     return;
   }
@@ -162,12 +169,15 @@ void check_source(const ValidateOptions& options) {
       {"--seed", m.seed.has_value()},           {"--runs", m.runs.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (is_given)
-      throw InputError(flag, "says what --run measures and has no effect without it; add --run");
+      throw InputError(flag,
+                       "says what --run and --run-torch measure and has no effect without them; "
+                       "add one of them");
   }
   if (options.measured.empty()) {
     throw InputError(
         "--measured",
-        "is missing; give a file of measured steps, as --measured runs.json, or --run");
+        "is missing; give a file of measured steps, as --measured runs.json, or --run or "
+        "--run-torch");
   }
 }
 

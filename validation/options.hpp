@@ -8,9 +8,10 @@
 
 namespace ddpx {
 
-// What --run measures, as words; row_request.hpp makes values of them.
+// What --run and --run-torch measure, as words; row_request.hpp makes values of them.
 struct MeasureOptions {
-  bool run = false;
+  bool run = false;                   // with the native engine
+  bool torch = false;                 // with PyTorch
   std::optional<std::string> rows;    // a runs file whose rows are run again
   std::vector<std::string> networks;  // or every combination of these
   std::optional<std::string> sweep;

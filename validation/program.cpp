@@ -27,9 +27,10 @@ std::vector<Runs> read_runs(const ValidateOptions& options) {
   return files;
 }
 
-// A measured step of which only its length is known and, where it was measured, how much of it
-// compute waited.
+// The measured step as it was traced; without a trace only its length is known and, where it was
+// measured, how much of it compute waited.
 Timeline measured_timeline(const ComparedRow& row) {
+  if (!row.run->timeline.spans.empty()) return row.run->timeline;
   const Seconds step(row.measured.value);
   Timeline timeline;
   timeline.spans.push_back({"measured step", Stream::compute, Seconds{}, step});

@@ -1,7 +1,11 @@
 #include "validation/row_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
 #include <random>
+#include <tuple>
 
 namespace ddpx {
 namespace {
@@ -16,7 +20,8 @@ RunRow one_gpu_row(const RunRow& row) {
 }
 
 bool same_work(const RunRow& a, const RunRow& b) {
-  return a.network == b.network && a.link == b.link && a.job.gpus == b.job.gpus &&
+  const bool same_link = a.link == b.link || a.job.gpus == 1;  // one rank has none
+  return a.network == b.network && same_link && a.job.gpus == b.job.gpus &&
          a.job.batch_per_rank == b.job.batch_per_rank && a.job.dtype == b.job.dtype &&
          a.job.optimizer == b.job.optimizer && describe(a.job.strategy) == describe(b.job.strategy);
 }
@@ -87,8 +92,32 @@ std::vector<Visit> visits_of(std::span<const RunRow> rows, int processes, std::u
     shuffle(groups, random);
     for (std::vector<std::size_t>& group : groups) {
       shuffle(group, random);
-      for (const std::size_t row : group) visits.push_back({row, process});
+      for (const std::size_t row : group) visits.push_back({{row}, process});
     }
+  }
+  return visits;
+}
+
+std::vector<Visit> shared_visits_of(std::span<const RunRow> rows, int processes,
+                                    std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto key = [&](std::size_t i) {
+    const RunRow& row = rows[i];
+    // One rank has no link.
+    return std::tuple(row.job.gpus, row.job.gpus > 1 ? row.link : "",
+                      row.job.gpus > 1 ? row.job.strategy.channels.value_or(0) : 0);
+  };
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<Visit> visits;
+  for (int process = 0; process < processes; ++process) {
+    shuffle(order, random);
+    std::map<std::tuple<int, std::string, int>, std::vector<std::size_t>> sets;
+    for (const std::size_t row : order) sets[key(row)].push_back(row);
+    std::vector<Visit> round;
+    for (auto& [unused, set] : sets) round.push_back({std::move(set), process});
+    shuffle(round, random);
+    std::move(round.begin(), round.end(), std::back_inserter(visits));
   }
   return visits;
 }

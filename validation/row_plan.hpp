@@ -20,13 +20,13 @@ struct RowGrid {
 };
 [[nodiscard]] std::vector<RunRow> rows_of(const RowGrid& grid);
 
-// Adds the one-GPU row that each row speeds up, once each and on the same link, where it is not
-// there already.
+// Adds the one-GPU row that each row speeds up, once each, where it is not there already: it has
+// no link, so that one serves the rows of all.
 [[nodiscard]] std::vector<RunRow> with_one_gpu_rows(std::vector<RunRow> rows);
 
-// One fresh process set of one row.
+// One fresh process set, and the rows it trains one after another.
 struct Visit {
-  std::size_t row = 0;
+  std::vector<std::size_t> rows;
   int process = 0;
 };
 
@@ -35,5 +35,11 @@ struct Visit {
 // come in an order drawn from the seed (the same on every machine).
 [[nodiscard]] std::vector<Visit> visits_of(std::span<const RunRow> rows, int processes,
                                            std::uint64_t seed);
+
+// The same with one process set for all rows of a round that the same ranks can run: of equal
+// number, link and channels. For ranks that take seconds to start; the rows inside each, and the
+// sets, come in an order drawn from the seed.
+[[nodiscard]] std::vector<Visit> shared_visits_of(std::span<const RunRow> rows, int processes,
+                                                  std::uint64_t seed);
 
 }  // namespace ddpx

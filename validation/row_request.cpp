@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "io/file.hpp"
+#include "io/network_json.hpp"
 #include "io/runs_json.hpp"
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
@@ -21,6 +23,9 @@ constexpr int kFewestProcesses = 3;  // fewer have no spread to speak of
 constexpr const char* kDefaultNetwork = "mlp:width=512,depth=8";
 constexpr const char* kSocketLink = "tcp";
 constexpr const char* kMemoryLink = "shm";
+// How GPUs are joined where nothing else is said, and where peer access is switched off.
+constexpr const char* kGpuLink = "nvlink";
+constexpr const char* kHostMemoryLink = "host-memory";
 
 std::vector<int> counts(const char* flag, const std::optional<std::string>& text, int usual,
                         int most) {
@@ -66,13 +71,22 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   return rows_of(grid);
 }
 
-std::optional<Transport> transport_from(const std::optional<std::string>& text) {
+std::optional<Transport> transport_asked_for(const std::optional<std::string>& text,
+                                             Library library) {
   if (!text || *text == "auto") return std::nullopt;
-  if (*text == "shm") return Transport::shared_memory;
-  if (*text == "socket") return Transport::socket;
-  throw InputError("--transport", "'" + shown(*text) +
-                                      "' is not accepted: auto, shm (shared memory) "
-                                      "or socket (TCP over loopback)");
+  const auto transport = transport_from(*text);
+  if (transport && (library == Library::nccl || transport != Transport::peer_to_peer))
+    return transport;
+  throw InputError("--transport", "'" + shown(*text) + "' is not accepted: auto, " +
+                                      (library == Library::nccl ? "p2p (between GPUs), " : "") +
+                                      "shm (shared memory) or socket (TCP over loopback)");
+}
+
+// The name a link has when nobody gives it one.
+std::string link_of(std::optional<Transport> transport, Library library) {
+  if (transport == Transport::socket) return kSocketLink;
+  if (library == Library::mpi) return kMemoryLink;
+  return transport == Transport::shared_memory ? kHostMemoryLink : kGpuLink;
 }
 
 void check_row(const RunRow& row) {
@@ -90,28 +104,50 @@ void check_row(const RunRow& row) {
                                    " samples; whole samples are needed");
 }
 
+// PyTorch trains any network that a forecast can be made of. A file is named from the folder of the
+// rows it stands in, and here in full, since the rows are handed on in another file.
+void check_torch_row(RunRow& row, const std::filesystem::path& rows) {
+  check(row.job);
+  row.job.engine = Engine::torch;
+  if (is_network_spec(row.network)) {
+    static_cast<void>(network_from(row.network));
+    return;
+  }
+  const std::filesystem::path file = rows.parent_path() / row.network;
+  static_cast<void>(io::network_from_json(io::read_text(file.string()), file.string()));
+  row.network = std::filesystem::absolute(file).string();
+}
+
 }  // namespace
 
 Transport transport_of(const RowRequest& request, const RunRow& row) {
   if (request.transport) return *request.transport;
-  return row.link == kSocketLink ? Transport::socket : Transport::shared_memory;
+  if (row.link == kSocketLink) return Transport::socket;
+  if (row.link == kMemoryLink || row.link == kHostMemoryLink) return Transport::shared_memory;
+  return Transport::automatic;
 }
 
-RowRequest row_request(const ValidateOptions& options) {
+RowRequest row_request(const ValidateOptions& options, Library library) {
   const MeasureOptions& m = options.measure;
   RowRequest request;
-  request.transport = transport_from(m.transport);
+  request.transport = transport_asked_for(m.transport, library);
   if (m.processes)
     request.processes = parse_count("--processes", *m.processes, kFewestProcesses, kMostProcesses);
   if (m.seed) {
     request.seed = static_cast<std::uint64_t>(parse_count("--seed", *m.seed, 0, 1'000'000'000));
   }
   std::vector<RunRow> rows = rows_asked_for(m);
-  std::string link = request.transport == Transport::socket ? kSocketLink : kMemoryLink;
+  std::string link = link_of(request.transport, library);
+  // PyTorch on a CPU goes over Gloo, which is TCP.
+  if (m.torch && !m.transport) link = library == Library::nccl ? kGpuLink : kSocketLink;
   if (options.links.size() == 1) link = options.links.front().first;
   for (RunRow& row : rows) {
     if (row.link.empty()) row.link = link;
-    check_row(row);
+    if (m.torch) {
+      check_torch_row(row, m.rows.value_or(""));
+    } else {
+      check_row(row);
+    }
   }
   request.rows = with_one_gpu_rows(std::move(rows));
   return request;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/strategy.hpp"
+#include "model/timeline.hpp"
 
 namespace ddpx {
 
@@ -24,6 +25,7 @@ struct RunRow {
   // Share of the step in which compute waited for communication, where it was measured
   // ("communication_share" in the file).
   std::optional<double> measured_communication_share;
+  Timeline timeline;  // of one step of the first rank, where it was asked for
   std::string note;
   std::vector<std::pair<std::string, std::string>> context;  // where it differs from the file's
 

@@ -11,6 +11,7 @@
 #include "validation/options.hpp"
 #include "validation/program.hpp"
 #include "validation/rank.hpp"
+#include "validation/torch_rows.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ using namespace ddpx;
 ExitCode run_validate(int argc, char** argv) {
   // One of the ranks that --run starts.
   if (argc == 4 && std::string_view(argv[1]) == kRankWord) {
-    train_as_rank(argv[2], argv[3]);
+    train_as_rank(argv[2]);
     return ExitCode::success;
   }
   const ParsedValidateOptions parsed =
@@ -32,6 +33,11 @@ ExitCode run_validate(int argc, char** argv) {
   if (options.measure.run) {
     options.measured = {measure_rows(options)};
     std::cerr << "ddpx-validate: the measured steps are " << options.measured.front() << "\n";
+  }
+  if (options.measure.torch) {
+    const TorchRuns runs = measure_torch_rows(options);
+    if (runs.exit_code != 0) return static_cast<ExitCode>(runs.exit_code);
+    options.measured = {runs.path};
   }
   const ValidationAnswer answer = validate(options);
   std::vector<io::NamedText> files;

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "model/error.hpp"
 #include "profiler/cpu/libraries.hpp"
@@ -20,6 +21,14 @@ constexpr int kMostRuns = 2000;
 constexpr double kShortestWindow = 10e-3;
 constexpr double kProductsPerWindow = 4;
 constexpr int kMostBeside = 64;
+// Pause before a rested collective: as long as it takes itself, within these bounds.
+constexpr double kShortestPause = 2e-3;
+constexpr double kLongestPause = 50e-3;
+
+bool rested(const Operation& operation) {
+  const auto* call = std::get_if<CollectiveCall>(&operation);
+  return call != nullptr && call->rested;
+}
 
 double seconds_of(CollectiveQueue::Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -30,11 +39,15 @@ double now() { return seconds_of(CollectiveQueue::Clock::now()); }
 }  // namespace
 
 CpuBackend::CpuBackend(Pulse& pulse)
-    : pulse_(pulse), communicator_(Communicator::world()), queue_([this]() -> const Communicator& {
-        // Before the queue's thread starts, which inherits the core.
-        take_core(communicator_.place_on_host().rank);
-        return communicator_;
-      }()) {
+    : pulse_(pulse),
+      communicator_(Communicator::world()),
+      queue_(
+          [this]() -> const Communicator& {
+            // Before the queue's thread starts, which inherits the core.
+            take_core(communicator_.place_on_host().rank);
+            return communicator_;
+          }(),
+          pulse) {
   const Communicator::Place place = communicator_.place_on_host();
   hardware_.device = describe_core();
   hardware_.ranks = communicator_.size();
@@ -44,6 +57,10 @@ CpuBackend::CpuBackend(Pulse& pulse)
 
 bool CpuBackend::supports(const Operation& operation) const {
   return Workload::supports(operation, communicator_.size());
+}
+
+Bytes CpuBackend::working_set(const Operation& operation) const {
+  return Workload::working_set(operation);
 }
 
 void CpuBackend::meet() {
@@ -81,7 +98,15 @@ std::vector<double> CpuBackend::sample(const Operation& operation, int n) {
     current_ = prepared(operation);
   }
   std::vector<double> seconds;
-  for (int i = 0; i < n; ++i) seconds.push_back(timed(current_, current_.runs));
+  for (int i = 0; i < n; ++i) {
+    if (rested(operation)) {
+      const double pause = std::clamp(current_.seconds, kShortestPause, kLongestPause);
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+      seconds.push_back(timed(current_, 1));
+    } else {
+      seconds.push_back(timed(current_, current_.runs));
+    }
+  }
   communicator_.maximum(seconds);
   return seconds;
 }

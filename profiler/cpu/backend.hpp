@@ -18,6 +18,7 @@ class CpuBackend : public Backend {
 
   [[nodiscard]] Hardware hardware() const override { return hardware_; }
   [[nodiscard]] bool supports(const Operation& operation) const override;
+  [[nodiscard]] Bytes working_set(const Operation& operation) const override;
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
   [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
                                                        const CollectiveCall& call, int n) override;

@@ -78,16 +78,29 @@ bool Request::test() {
   return done != 0;
 }
 
-bool Request::test(Request& one, Request& other) {
-  std::array<MPI_Request, 2> both{one.request_, other.request_};
-  int done = 0;
-  check(MPI_Testall(2, both.data(), &done, MPI_STATUSES_IGNORE), "going on with a collective");
-  one.request_ = both[0];
-  other.request_ = both[1];
-  return done != 0;
+void Request::wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "waiting for a collective"); }
+
+Requests::~Requests() {
+  if (open_ > 0 && std::uncaught_exceptions() == 0)
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }
 
-void Request::wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "waiting for a collective"); }
+void Requests::add(Request request) {
+  if (done()) requests_.clear();
+  requests_.push_back(std::exchange(request.request_, MPI_REQUEST_NULL));
+  ended_.resize(requests_.size());
+  ++open_;
+}
+
+std::size_t Requests::test() {
+  if (done()) return 0;
+  int ended = 0;
+  check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &ended, ended_.data(),
+                     MPI_STATUSES_IGNORE),
+        "going on with a collective");
+  open_ -= static_cast<std::size_t>(ended);
+  return static_cast<std::size_t>(ended);
+}
 
 Communicator::Communicator(std::shared_ptr<Session> session, MPI_Comm handle)
     : session_(std::move(session)), handle_(handle) {

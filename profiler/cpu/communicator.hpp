@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace ddpx::cpu {
 
@@ -32,12 +33,33 @@ class Request {
 
   // Whether it is done; asking is also what makes MPI go on with it.
   [[nodiscard]] bool test();
-  // Whether both are: one question to MPI, which is what costs.
-  [[nodiscard]] static bool test(Request& one, Request& other);
   void wait();
 
  private:
+  friend class Requests;
   MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+// Several of them, asked about together: the question is what costs. Destroying them is as with
+// one.
+class Requests {
+ public:
+  Requests() = default;
+  Requests(Requests&&) = default;
+  Requests& operator=(Requests&&) = delete;
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+  ~Requests();
+
+  void add(Request request);
+  // How many ended since the last question.
+  [[nodiscard]] std::size_t test();
+  [[nodiscard]] bool done() const { return open_ == 0; }
+
+ private:
+  std::vector<MPI_Request> requests_;
+  std::vector<int> ended_;  // room for an answer
+  std::size_t open_ = 0;
 };
 
 class Communicator {

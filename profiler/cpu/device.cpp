@@ -31,11 +31,15 @@ std::span<std::byte> bytes(Slice slice) { return {slice.data, slice.bytes()}; }
 }  // namespace
 
 CpuDevice::CpuDevice(Pulse& pulse)
-    : pulse_(pulse), communicator_(Communicator::world()), queue_([this]() -> const Communicator& {
-        // Before the queue's thread starts, which inherits the core.
-        take_core(communicator_.place_on_host().rank);
-        return communicator_;
-      }()) {}
+    : pulse_(pulse),
+      communicator_(Communicator::world()),
+      queue_(
+          [this]() -> const Communicator& {
+            // Before the queue's thread starts, which inherits the core.
+            take_core(communicator_.place_on_host().rank);
+            return communicator_;
+          }(),
+          pulse) {}
 
 Hardware CpuDevice::hardware() const {
   Hardware hardware;
@@ -157,10 +161,7 @@ void CpuDevice::wait(Stream stream, engine::Event event) {
 void CpuDevice::wait_for(CollectiveQueue::Ticket ticket) {
   if (ticket <= waited_for_) return;
   const WaitingForPeers waiting(pulse_);
-  for (CollectiveQueue::Ticket next = waited_for_ + 1; next <= ticket; ++next) {
-    queue_.wait(next);
-    pulse_.tick();
-  }
+  queue_.wait(ticket);
   waited_for_ = ticket;
 }
 

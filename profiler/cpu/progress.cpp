@@ -2,8 +2,9 @@
 
 namespace ddpx::cpu {
 
-CollectiveQueue::CollectiveQueue(const Communicator& ranks, std::chrono::microseconds pace)
-    : communicator_(ranks.duplicate()), pace_(pace) {
+CollectiveQueue::CollectiveQueue(const Communicator& ranks, Pulse& pulse,
+                                 std::chrono::microseconds pace)
+    : communicator_(ranks.duplicate()), pulse_(pulse), pace_(pace) {
   if (pace_.count() > 0 && communicator_.size() > 1) pacer_ = std::thread([this] { keep_going(); });
 }
 
@@ -50,7 +51,10 @@ CollectiveQueue::Clock::time_point CollectiveQueue::end_of(Ticket ticket) {
 bool CollectiveQueue::advance() {
   if (pending_.empty()) return false;
   if (!running_) running_.emplace(communicator_, pending_.front(), scratch_);
-  if (!running_->advance()) return false;
+  const std::size_t moved = running_->moved();
+  const bool done = running_->advance();
+  if (running_->moved() != moved) pulse_.tick();
+  if (!done) return false;
   running_.reset();
   pending_.pop_front();
   ends_.push_back(Clock::now());

@@ -27,6 +27,7 @@
 
 #include "profiler/cpu/communicator.hpp"
 #include "profiler/cpu/ring.hpp"
+#include "profiler/pulse.hpp"
 
 namespace ddpx::cpu {
 
@@ -38,9 +39,10 @@ class CollectiveQueue {
 
   static constexpr std::chrono::microseconds kPace{500};
 
-  // Takes a communicator of its own. Collective. A `pace` of zero leaves the queue alone until
-  // somebody waits.
-  explicit CollectiveQueue(const Communicator& ranks, std::chrono::microseconds pace = kPace);
+  // Takes a communicator of its own. Collective. `pulse`, which must outlive it, ticks whenever
+  // something has moved, on either thread. A `pace` of zero leaves the queue alone until somebody
+  // waits.
+  CollectiveQueue(const Communicator& ranks, Pulse& pulse, std::chrono::microseconds pace = kPace);
   CollectiveQueue(const CollectiveQueue&) = delete;
   CollectiveQueue& operator=(const CollectiveQueue&) = delete;
   // Waits for the messages under way; collectives that have not begun are given up.
@@ -60,6 +62,7 @@ class CollectiveQueue {
   void rethrow_failure();  // with mutex_ held
 
   Communicator communicator_;
+  Pulse& pulse_;
   std::chrono::microseconds pace_;
   std::mutex mutex_;
   std::condition_variable work_;

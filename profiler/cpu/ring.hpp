@@ -36,6 +36,8 @@ class Ring {
 
   // Goes on as far as it can without waiting; true once the collective is done.
   bool advance();
+  // Pieces of messages sent or received so far: what tells a slow link from a dead one.
+  [[nodiscard]] std::size_t moved() const { return moved_; }
 
  private:
   void post();
@@ -50,8 +52,8 @@ class Ring {
   int steps_;
   int step_ = 0;
   bool posted_ = false;
-  Request sending_;
-  Request receiving_;
+  Requests messages_;
+  std::size_t moved_ = 0;
   std::span<std::byte> incoming_;  // what is being received and then added
   std::span<std::byte> partial_;   // reduce-scatter: the sum so far, sent next
 };

@@ -11,6 +11,10 @@ namespace {
 
 std::size_t elements(double value) { return static_cast<std::size_t>(value); }
 
+std::size_t floats_of(const Copy& copy) {
+  return elements(std::ceil(copy.bytes.value() / sizeof(float)));
+}
+
 struct Sizes {
   std::size_t left, right, result;
 };
@@ -42,6 +46,15 @@ bool Workload::supports(const Operation& operation, int ranks) {
   if (const auto* step = std::get_if<OptimizerStep>(&operation))
     return step->optimizer == Optimizer::sgd;
   return true;
+}
+
+Bytes Workload::working_set(const Operation& operation) {
+  std::size_t floats = 0;
+  if (const auto* copy = std::get_if<Copy>(&operation)) floats = 2 * floats_of(*copy);
+  if (const auto* step = std::get_if<OptimizerStep>(&operation))
+    floats = 2 * elements(step->parameters);
+  if (floats == 0) return {};
+  return Bytes(static_cast<double>(Operands::layers_for(floats) * floats * sizeof(float)));
 }
 
 Workload::Workload(const Operation& operation, CollectiveQueue& queue, int ranks)
@@ -85,7 +98,7 @@ void Workload::prepare(const CollectiveCall& call) {
 }
 
 void Workload::prepare(const Copy& copy) {
-  const std::size_t floats = elements(std::ceil(copy.bytes.value() / sizeof(float)));
+  const std::size_t floats = floats_of(copy);
   const std::size_t bytes = elements(copy.bytes.value());
   operands_.prepare(Operands::layers_for(2 * floats), 2 * floats);
   run_ = [this, floats, bytes](std::size_t i) {

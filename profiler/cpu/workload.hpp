@@ -15,6 +15,9 @@ class Workload {
  public:
   [[nodiscard]] static bool supports(const Operation& operation, int ranks);
 
+  // Of copies and updates: what the ring of layers holds.
+  [[nodiscard]] static Bytes working_set(const Operation& operation);
+
   // Throws DeviceError for an operation that supports() denies. The queue must outlive it.
   Workload(const Operation& operation, CollectiveQueue& queue, int ranks);
   Workload(const Workload&) = delete;  // what run() does refers to its memory

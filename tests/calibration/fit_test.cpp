@@ -108,6 +108,31 @@ TEST(FitMachine, TheForecastOfTheFittedMachineIsThatOfTheKnownOne) {
               0.02 * expected);
 }
 
+TEST(FitMachine, WorkingSetsGiveAPointEachAndTheLargestIsTheMemorysOwn) {
+  Measurements m = FakeSource(3).measurements();
+  m.copies = {{Bytes(1e6), {2e6 / 8e9, 2e6 / 8e9, 2e6 / 8e9}, {}, Bytes(6.4e7)},
+              {Bytes(1e4), {2e4 / 5e10, 2e4 / 5e10, 2e4 / 5e10}, {}, Bytes(6.4e5)}};
+  FitReport report;
+  const Machine machine = fit_machine(m, {}, report);
+  EXPECT_NEAR(machine.copy_bandwidth.value.value(), 8e9, 1);
+  ASSERT_EQ(machine.copy_points.size(), 2U);
+  EXPECT_EQ(machine.copy_points[0].working_set, Bytes(6.4e5));
+  EXPECT_NEAR(machine.copy_points[0].bandwidth.value(), 5e10, 1);
+  EXPECT_NEAR(machine.copy_points[1].bandwidth.value(), 8e9, 1);
+  EXPECT_TRUE(machine.optimizer_points.empty());
+}
+
+TEST(FitMachine, CpuRanksKeepAllOverlapOfTheHookUnlessAPriorSaysOtherwise) {
+  Measurements m = FakeSource(3).measurements();
+  FitReport report;
+  m.device.multiprocessors = 0;
+  EXPECT_EQ(fit_machine(m, {}, report).hook_overlap.value, 1.0);
+  EXPECT_EQ(fit_machine(m, {}, report).hook_overlap.relative_error, 0.0);
+  EXPECT_NE(fit_machine(m, {}, report).hook_overlap.origin, "");
+  m.priors.push_back({"hook_overlap", 0.5, 0.5, "Python"});
+  EXPECT_EQ(fit_machine(m, {}, report).hook_overlap.value, 0.5);
+}
+
 TEST(FitMachine, ResidencyComesFromTheKernelRecord) {
   FitReport report;
   const Machine machine = fit_machine(FakeSource(1).measurements(), {}, report);

@@ -71,6 +71,7 @@ TEST_P(KnownMachine, is_recovered_within_three_standard_errors) {
       EXPECT_NEAR(found.time.value(), 20e-6 + bytes / 2e9, 0.05 * found.time.value());
     }
   }
+  EXPECT_LT(errors_off(wire->burst, 200e-6), 3);
   EXPECT_LT(errors_off(wire->beside_compute, 1.1), 3);
   ASSERT_TRUE(wire->shared_core);
   EXPECT_LT(errors_off(wire->shared_core->seconds_per_byte, 2e-10), 3);
@@ -82,6 +83,25 @@ INSTANTIATE_TEST_SUITE_P(Seeds, KnownMachine, testing::Range(1U, 9U));
 TEST(Sweep, a_quiet_fake_gets_no_remark) {
   FakeBackend fake(test::known_machine(), "wire", 2, {.noise = 0.01});
   EXPECT_THAT(calibrated(fake).notes, testing::IsEmpty());
+}
+
+TEST(Sweep, a_link_that_saves_nothing_up_gets_no_burst) {
+  Machine truth = test::known_machine();
+  truth.links.front().burst = {};
+  for (const unsigned seed : {1U, 2U, 3U, 4U}) {
+    FakeBackend fake(truth, "wire", 2, {.noise = 0.03, .seed = seed});
+    EXPECT_EQ(fitted(calibrated(fake)).find_link("wire")->burst.value, Seconds{});
+  }
+}
+
+TEST(Sweep, what_was_disturbed_is_measured_again_later) {
+  FakeBackend fake(test::known_machine(), "wire", 2,
+                   {.noise = 0.01, .disturbed_factor = 3, .disturbed_visits = 0.3});
+  const Machine machine = fitted(calibrated(fake));
+  std::size_t off = 0;
+  for (const ProductPoint& point : machine.products)
+    off += std::abs(point.time.value.value() / (point.product.flops().value() / 40e9) - 1) > 0.1;
+  EXPECT_LT(off, machine.products.size() / 20);
 }
 
 TEST(Sweep, a_noisy_fake_is_noticed_and_said) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/support/program.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace ddpx::test {
 namespace {
@@ -202,6 +203,42 @@ TEST_F(Calibrate, a_full_disk_is_said_in_one_line_and_leaves_no_half_file) {
   EXPECT_EQ(result.lines(), 1) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("/dev/full"), HasSubstr("No space left")));
   EXPECT_THAT(slurp(folder_ + "raw.json"), HasSubstr("ddpx.measurements"));
+}
+
+TEST_F(Calibrate, on_a_full_disk_no_half_file_is_left_and_the_measurements_are_kept_elsewhere) {
+  if (!can_mount()) GTEST_SKIP() << "no mount namespaces here";
+  const DiskResult result =
+      run_on(Disk::full, folder_, kProgram,
+             with(kTiny, {"-o", folder_ + "m.json", "--measurements", folder_ + "raw.json"}));
+  EXPECT_EQ(result.program.exit_code, 2);
+  EXPECT_EQ(result.program.lines(), 1) << result.program.err;
+  EXPECT_THAT(result.program.err, AllOf(HasSubstr("raw.json: cannot be written: No space left")));
+  EXPECT_EQ(result.left, "filler\n");
+  const std::string kept = kept_file(result.program.err);
+  ASSERT_NE(kept, "") << result.program.err;
+  EXPECT_EQ(run_program(kProgram, {"--from", kept, "-o", folder_ + "m.json"}).exit_code, 0);
+  fs::remove(kept);
+}
+
+TEST_F(Calibrate, without_permission_to_write_nothing_is_measured) {
+  if (!can_mount()) GTEST_SKIP() << "no mount namespaces here";
+  const DiskResult result =
+      run_on(Disk::read_only, folder_, kProgram, with(kTiny, {"-o", folder_ + "m.json"}));
+  EXPECT_EQ(result.program.exit_code, 2);
+  EXPECT_EQ(result.program.lines(), 1) << result.program.err;
+  EXPECT_THAT(result.program.err, AllOf(HasSubstr("--output"), HasSubstr("Read-only file system")));
+  EXPECT_EQ(result.left, "filler\n");
+}
+
+// The ranks keep what is finished in shared memory.
+TEST_F(Calibrate, full_shared_memory_is_said_in_one_line) {
+  if (!can_mount()) GTEST_SKIP() << "no mount namespaces here";
+  const DiskResult result =
+      run_on(Disk::full, "/dev/shm", kProgram, with(kTiny, {"-o", folder_ + "m.json"}));
+  EXPECT_EQ(result.program.exit_code, 3);
+  EXPECT_EQ(result.program.lines(), 1) << result.program.err;
+  EXPECT_THAT(result.program.err, HasSubstr("No space left on device"));
+  EXPECT_EQ(result.left, "filler\n");
 }
 
 struct Wrong {

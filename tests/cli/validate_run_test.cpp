@@ -7,6 +7,7 @@
 #include "io/file.hpp"
 #include "io/runs_json.hpp"
 #include "tests/support/program_test.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace ddpx {
 namespace {
@@ -69,6 +70,21 @@ TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_aga
   EXPECT_EQ(again.out, result.out);
 }
 
+TEST_F(ValidateRun, a_trace_shows_the_measured_step_beside_the_forecast_one) {
+  const ProgramResult result = run({"--network", "mlp:width=64,depth=2", "--batch", "16", "--link",
+                                    kLink, "--trace", path("trace.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string trace = io::read_text(path("trace.json"));
+  for (const char* process : {R"("pid":0)", R"("pid":1)"}) {
+    for (const char* span : {"forward 0", "backward 1", "all-reduce 0", "optimizer 0"}) {
+      EXPECT_THAT(trace,
+                  testing::ContainsRegex("\"name\":\"" + std::string(span) + "\",[^}]*" + process));
+    }
+  }
+  EXPECT_THAT(trace, HasSubstr("wait 0"));  // the engine's own
+  for (const RunRow& row : runs().rows) EXPECT_FALSE(row.timeline.spans.empty());
+}
+
 TEST_F(ValidateRun, an_unknown_link_is_refused_before_anything_runs) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{}, {"--link", "shm=" + path("none.json")}}) {
@@ -121,6 +137,59 @@ TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
   EXPECT_EQ(test::run_program("ddpx-validate", {"--as-rank", "cpu", "{}"}).exit_code, 2);
 }
 
+TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_kept_elsewhere) {
+  if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
+  const test::DiskResult result =
+      test::run_on(test::Disk::full, directory_.string(), "ddpx-validate",
+                   {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--network",
+                    "mlp:width=32,depth=2", "--batch", "8", "--link", kLink});
+  EXPECT_EQ(result.program.exit_code, 2);
+  EXPECT_EQ(result.program.lines(), 1) << result.program.err;
+  EXPECT_THAT(result.program.err, HasSubstr(path("runs.json") + ": cannot be written: No space"));
+  EXPECT_EQ(result.left, "filler\n");
+  const std::string kept = test::kept_file(result.program.err);
+  ASSERT_NE(kept, "") << result.program.err;
+  EXPECT_EQ(io::runs_from_json(io::read_text(kept), kept).rows.size(), 2U);
+  fs::remove(kept);
+}
+
+TEST_F(ValidateRun, without_permission_to_write_nothing_is_run) {
+  if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
+  const test::DiskResult result =
+      test::run_on(test::Disk::read_only, directory_.string(), "ddpx-validate",
+                   {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--link", kLink});
+  EXPECT_EQ(result.program.exit_code, 2);
+  EXPECT_EQ(result.program.lines(), 1) << result.program.err;
+  EXPECT_THAT(result.program.err, HasSubstr("--runs: '" + path("runs.json") +
+                                            "' cannot be written: Read-only file system"));
+  EXPECT_EQ(result.left, "filler\n");
+}
+
+// Interrupts during the second process set that has a rank 1: something is finished by then.
+TEST_F(ValidateRun, an_interrupt_ends_it_with_130_leaves_no_process_and_what_is_finished_is_kept) {
+  io::write_text(path("interrupt.sh"), R"(
+    first=
+    for i in $(seq 2000); do
+      for p in $(pgrep -f -- '--as-rank cpu.*width=77[8]'); do
+        tr '\0' '\n' </proc/$p/environ | grep -q '^OMPI_COMM_WORLD_RANK=1$' || continue
+        first=${first:-$p}
+        [ $p = $first ] && continue
+        sleep 0.3
+        pkill -INT -f 'ddpx-validate --run .*width=77[8]'
+        exit 0
+      done
+      sleep 0.05
+    done)");
+  ASSERT_EQ(std::system(("bash " + path("interrupt.sh") + " 2>/dev/null &").c_str()), 0);
+  const ProgramResult result =
+      run({"--network", "mlp:width=778,depth=4", "--batch", "32", "--link", kLink});
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_THAT(result.err, testing::ContainsRegex("interrupted; [0-9]+ of 6 runs are kept"));
+  EXPECT_EQ(result.lines(), 1) << result.err;
+  EXPECT_FALSE(runs().rows.empty());
+  EXPECT_NE(std::system("pgrep -f -- '--as-rank cpu.*width=77[8]' >/dev/null"), 0);
+}
+
 // Kills rank 1 of the second process set that has one: something is finished by then.
 TEST_F(ValidateRun,
        a_killed_rank_ends_the_run_is_named_leaves_no_process_and_what_is_finished_is_kept) {
@@ -140,7 +209,7 @@ TEST_F(ValidateRun,
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("rank 1"));
   EXPECT_THAT(result.err, HasSubstr("mlp:width=777"));
-  EXPECT_THAT(result.err, HasSubstr("of 6 process sets are kept in " + path("runs.json")));
+  EXPECT_THAT(result.err, HasSubstr("of 6 runs are kept in " + path("runs.json")));
   EXPECT_EQ(result.lines(), 1) << result.err;
   const Runs kept = runs();
   ASSERT_FALSE(kept.rows.empty());

@@ -144,5 +144,21 @@ TEST_F(File, an_endless_device_is_refused_at_the_limit) {
   expect_input_error([] { (void)read_text("/dev/zero"); }, {"/dev/zero: is larger than 256 MiB"});
 }
 
+TEST_F(File, what_took_long_to_get_is_kept_in_the_temporary_directory_and_the_error_says_where) {
+  ::setenv("TMPDIR", path("").c_str(), 1);
+  expect_input_error([&] { write_or_keep("/dev/full", "hours of work"); },
+                     {"/dev/full: cannot be written: No space left on device; what was measured is "
+                      "kept in " +
+                      path("") + "/ddpx-kept-"});
+  ASSERT_EQ(names().size(), 1U);
+  EXPECT_EQ(read_text(path(names().front())), "hours of work");
+  ::setenv("TMPDIR", "/nowhere", 1);
+  expect_input_error([&] { write_or_keep("/dev/full", "hours of work"); },
+                     {"what was measured is lost"});
+  ::unsetenv("TMPDIR");
+  write_or_keep(path("fine"), "x");
+  EXPECT_EQ(read_text(path("fine")), "x");
+}
+
 }  // namespace
 }  // namespace ddpx::io

@@ -18,6 +18,7 @@ inline Link full_link() {
   link.peak = BytesPerSecond(15.75e9);
   link.channels = 4;
   link.beside_compute = {1.13, 0.05, "measured"};
+  link.burst = {Seconds(2e-3), 0.05, "from 3 sizes after a pause"};
   link.shared_core = SharedCore{{2e-10, 0.1, "measured"}, {Seconds(1e-4), 0.2, "measured"}};
   link.source = "a study";
   const std::vector<ProtocolLine> lines{

@@ -37,6 +37,8 @@ Machine full_machine() {
                       {Seconds(0.0123), 0.01, "measured"}}};
   m.copy_bandwidth = {BytesPerSecond(2.4e11), 0.05, "prior"};
   m.optimizer_bandwidth = {BytesPerSecond(2.2e11), 0.03, "fitted"};
+  m.copy_points = {{Bytes(1e6), BytesPerSecond(5e11)}, {Bytes(1e8), BytesPerSecond(2.4e11)}};
+  m.optimizer_points = {{Bytes(2e6), BytesPerSecond(6e11)}};
   m.kernel_gap = {Seconds(1.5e-6), 0.2, "fitted"};
   m.host = {costs(1), costs(2)};
   m.boost = Estimate<double>{0.7, 0.05, "a"};
@@ -90,6 +92,14 @@ void expect_same_steps(const std::vector<MeasuredStep>& a, const std::vector<Mea
   }
 }
 
+void expect_same_points(const std::vector<MemoryPoint>& a, const std::vector<MemoryPoint>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].working_set, b[i].working_set);
+    EXPECT_EQ(a[i].bandwidth, b[i].bandwidth);
+  }
+}
+
 void expect_round_trip(const Machine& machine) {
   const std::string text = to_json(machine);
   const Machine read = machine_from_json(text, "given.json");
@@ -99,6 +109,8 @@ void expect_round_trip(const Machine& machine) {
   expect_same_steps(read.one_gpu_steps, machine.one_gpu_steps);
   test::expect_same(read.copy_bandwidth, machine.copy_bandwidth);
   test::expect_same(read.optimizer_bandwidth, machine.optimizer_bandwidth);
+  expect_same_points(read.copy_points, machine.copy_points);
+  expect_same_points(read.optimizer_points, machine.optimizer_points);
   test::expect_same(read.kernel_gap, machine.kernel_gap);
   expect_same_host(read.host[0], machine.host[0]);
   expect_same_host(read.host[1], machine.host[1]);
@@ -168,6 +180,9 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
        {"\"ranks\": 2", "\"ranks\": 0", {"links[0].curves[0].ranks: is 0"}},
        {"\"bytes\": 65536", "\"bytes\": 4096", {"links[0].curves[0].points[1].bytes", "once"}},
        {"\"engine\": \"native\"", "\"engine\": \"jax\"", {"one_gpu_steps[0].engine"}},
+       {"\"working_set_bytes\": 100000000",
+        "\"working_set_bytes\": 1000000",
+        {"copy_points[1].working_set_bytes", "more than the point before it"}},
        {"\"residual\"", "\"residuals\"", {"unknown key \"residuals\"", "did you mean residual?"}},
        {"\"notes\": [", "\"notes\": [7, ", {"notes[0]: is 7; accepted: a text"}},
        {"\"hash\"", "\"hush\"", {"measurements", "did you mean hash?"}}});

@@ -23,7 +23,8 @@ Measurements full() {
                 {{Pass::forward, DType::fp32, 1, 2, 3}, {1e-6}, {}}};
   m.collectives = {
       {"pcie3", {Collective::all_gather, DType::fp16, Bytes(4096), 8}, {9e-6, 8e-6}, "nccl-tests"},
-      {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""}};
+      {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""},
+      {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8, true}, {8.5e-6}, ""}};
   m.copies = {{Bytes(1 << 20), {1e-5}}};
   m.optimizers = {{{Optimizer::adamw, 1e6}, {2e-4, 3e-4}}};
   m.steps = {{"mlp:width=512,depth=8",
@@ -42,6 +43,8 @@ Measurements full() {
   m.collectives[1].dropped = {{2.0, "disturbed"}, {3.0, "disturbed"}};
   m.copies[0].dropped = {{4.0, "a"}};
   m.optimizers[0].dropped = {{5.0, "b"}};
+  m.copies[0].working_set = Bytes(16 << 20);
+  m.optimizers[0].working_set = Bytes(64 << 20);
   m.launches = {{{1e-6, 2e-6}, {{6.0, "c"}}}};
   m.besides = {
       {"pcie3", m.products[0].product, m.collectives[0].call, {1.0}, {2.0, 2.5}, {3.0}, {4.0}}};
@@ -136,6 +139,10 @@ TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
   expect_same_dropped(read.optimizers[0].dropped, m.optimizers[0].dropped);
   EXPECT_EQ(read.launches.at(0).seconds, m.launches[0].seconds);
   expect_same_dropped(read.launches[0].dropped, m.launches[0].dropped);
+  EXPECT_EQ(read.copies[0].working_set, m.copies[0].working_set);
+  EXPECT_EQ(read.optimizers[0].working_set, m.optimizers[0].working_set);
+  EXPECT_FALSE(read.collectives.at(1).call.rested);
+  EXPECT_TRUE(read.collectives.at(2).call.rested);
   const BesideSample& a = read.besides.at(0);
   const BesideSample& b = m.besides[0];
   EXPECT_EQ(a.link, b.link);
@@ -186,8 +193,8 @@ TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
   Measurements m = full();
   m.collectives.push_back(m.collectives[1]);
   test::expect_input_error([&] { (void)measurements_from_json(to_json(m), "given.json"); },
-                           {"collectives[2].bytes: is 8192", "collectives[1] has it already"});
-  m.collectives[2].tool = "torch";
+                           {"collectives[3].bytes: is 8192", "collectives[1] has it already"});
+  m.collectives[3].tool = "torch";
   EXPECT_NO_THROW((void)measurements_from_json(to_json(m), "given.json"));
 }
 

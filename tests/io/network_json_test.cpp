@@ -19,6 +19,14 @@ Network with_times() {
   return network;
 }
 
+Network captured() {
+  Network network = with_times();
+  network.layers[0].backward_launches = {{1.5e-5, 300, 128, 200, 1024, false}};
+  network.captured = Captured{
+      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8}, 2};
+  return network;
+}
+
 void expect_round_trip(const Network& network) {
   const std::string text = to_json(network, {});
   const Network read = network_from_json(text, "given.json");
@@ -53,6 +61,35 @@ TEST(NetworkJson, generated_networks_are_read_back_field_by_field) {
   expect_round_trip(mlp({1024, 8, 64}));
   expect_round_trip(gpt({2, 64, 4, 32, 100}));
   expect_round_trip(with_times());
+  expect_round_trip(captured());
+}
+
+TEST(NetworkJson, a_capture_is_read_back_field_by_field) {
+  const Network given = captured();
+  const Network read = network_from_json(to_json(given, {}), "given.json");
+  ASSERT_TRUE(read.captured);
+  EXPECT_EQ(read.captured->batch, 16);
+  EXPECT_EQ(read.captured->dtype, DType::bf16);
+  EXPECT_EQ(read.captured->optimizer, Optimizer::adamw);
+  EXPECT_EQ(read.captured->optimizer_time, Seconds(3e-3));
+  EXPECT_EQ(read.captured->host_time, Seconds(5e-3));
+  EXPECT_EQ(read.captured->host_optimizer_time, Seconds(1e-3));
+  EXPECT_EQ(read.captured->broadcast_bytes, (std::vector<double>{4096, 8}));
+  EXPECT_EQ(read.captured->gradient_element_bytes, 2);
+  EXPECT_EQ(read.layers[0].backward_launches, given.layers[0].backward_launches);
+}
+
+TEST(NetworkJson, damaged_captures_are_refused_by_their_place) {
+  test::expect_refused(
+      to_json(captured(), {}), network_from_json,
+      {{"\"batch_per_rank\": 16", "\"batch_per_rank\": 0", {"captured.batch_per_rank"}},
+       {"\"dtype\": \"bf16\"", "\"dtype\": \"int8\"", {"captured.dtype"}},
+       {"\"optimizer_s\": 0.003", "\"optimizer_s\": -1", {"captured.optimizer_s"}},
+       {"\"host_s\"", "\"hots_s\"", {"host_s"}},
+       {"\"threads\": 128", "\"threads\": 0", {"backward_launches[0].threads"}},
+       {"\"backward_s_per_sample\": 2e-05",
+        "\"backward_s_per_sample\": 1e-05",
+        {"backward_launches", "longer together"}}});
 }
 
 TEST(NetworkJson, a_network_written_by_hand_needs_little) {

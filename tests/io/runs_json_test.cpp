@@ -33,6 +33,8 @@ Runs full() {
              parse_strategy("ddp,accumulate=8,compress=fp16,bucket=100MiB")};
   row.processes = {{{0.03, 0.031}}, {{0.029}}, {{0.0305}}};
   row.measured_communication_share = 0.4;
+  row.timeline.spans = {{"forward 0", Stream::compute, Seconds(0), Seconds(0.01)},
+                        {"all-reduce 0", Stream::communication, Seconds(0.01), Seconds(0.03)}};
   row.note = "a clock dropped";
   row.context = {{"clock", "585 MHz"}};
   runs.rows = {plain, row};
@@ -63,6 +65,13 @@ TEST(RunsJson, what_was_written_is_read_back_field_by_field) {
     EXPECT_EQ(describe(a.job.strategy), describe(b.job.strategy));
     EXPECT_EQ(a.device_busy_share, b.device_busy_share);
     EXPECT_EQ(a.measured_communication_share, b.measured_communication_share);
+    ASSERT_EQ(a.timeline.spans.size(), b.timeline.spans.size());
+    for (std::size_t j = 0; j < a.timeline.spans.size(); ++j) {
+      EXPECT_EQ(a.timeline.spans[j].name, b.timeline.spans[j].name);
+      EXPECT_EQ(a.timeline.spans[j].stream, b.timeline.spans[j].stream);
+      EXPECT_EQ(a.timeline.spans[j].start, b.timeline.spans[j].start);
+      EXPECT_EQ(a.timeline.spans[j].end, b.timeline.spans[j].end);
+    }
     EXPECT_EQ(a.note, b.note);
     EXPECT_EQ(a.context, b.context);
     ASSERT_EQ(a.processes.size(), b.processes.size());
@@ -117,6 +126,10 @@ TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
         {"rows[1].strategy: 'acumulate=8' is not a strategy", "accumulate=K"}},
        {"ddp,accumulate=8", "ddp\\n,accumulate=8", {"rows[1].strategy", "no control characters"}},
        {"\"device_busy_share\": 0.95", "\"device_busy_share\": 95", {"from 0 to 1"}},
+       {"\"stream\": \"communication\"",
+        "\"stream\": \"river\"",
+        {"rows[1].timeline[1].stream", "compute, communication, host"}},
+       {"\"end_s\": 0.03", "\"end_s\": 0.003", {"timeline[1].end_s: is 0.003", "start_s"}},
        {"\"optimizer\": \"adamw\"", "\"optimizer\": \"lion\"", {"accepted: sgd, adamw"}},
        {"\"notes\"", "\"note\"", {"did you mean notes?"}}});
 }

@@ -77,6 +77,7 @@ inline void expect_same(const Link& a, const Link& b) {
   EXPECT_EQ(a.channels, b.channels);
   expect_same(a.beside_compute, b.beside_compute);
   expect_same(a.shared_core, b.shared_core);
+  expect_same(a.burst, b.burst);
   ASSERT_EQ(a.curves.size(), b.curves.size());
   for (std::size_t i = 0; i < a.curves.size(); ++i) expect_same(a.curves[i], b.curves[i]);
   EXPECT_EQ(a.source, b.source);

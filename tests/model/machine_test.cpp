@@ -93,9 +93,25 @@ TEST(ProductTables, error_grows_with_the_distance_until_the_shape_counts_as_extr
 TEST(ProductTables, an_unmeasured_dtype_lists_what_there_is) {
   Machine m = even_machine();
   m.products[0].product.dtype = DType::bf16;
-  test::expect_input_error([&] { ProductTable(m, DType::fp16); },
+  test::expect_input_error([&] { (void)ProductTable(m, DType::fp16).price({}); },
                            {"machine test", "fp16", "fp32, bf16"});
-  test::expect_input_error([] { ProductTable(machine({}), DType::fp32); }, {"none at all"});
+  const Machine bare = machine({});
+  test::expect_input_error([&] { (void)ProductTable(bare, DType::fp32).price({}); },
+                           {"none at all"});
+}
+
+TEST(Memory, between_measured_working_sets_is_interpolated_over_logarithms) {
+  const std::vector<MemoryPoint> points{{Bytes(1e6), BytesPerSecond(80e9)},
+                                        {Bytes(1e8), BytesPerSecond(20e9)}};
+  const auto at = [&](double bytes) {
+    return bandwidth_at(points, Bytes(bytes), BytesPerSecond(20e9)).value();
+  };
+  EXPECT_DOUBLE_EQ(at(1e6), 80e9);
+  EXPECT_NEAR(at(1e7), 40e9, 1);  // half way between 1e6 and 1e8: the geometric mean
+  EXPECT_DOUBLE_EQ(at(1e8), 20e9);
+  EXPECT_DOUBLE_EQ(at(1), 80e9);
+  EXPECT_DOUBLE_EQ(at(1e12), 20e9);
+  EXPECT_DOUBLE_EQ(bandwidth_at({}, Bytes(1e7), BytesPerSecond(5e9)).value(), 5e9);
 }
 
 TEST(Machines, find_links_and_host_costs_by_name) {

@@ -175,6 +175,32 @@ TEST(DdpSteps, slow_a_collective_while_products_run_and_not_after) {
   EXPECT_DOUBLE_EQ(s.communication_busy.value(), 7);
 }
 
+TEST(Bursts, save_each_collective_what_the_link_saved_up_while_it_was_idle) {
+  Link link = line_link(0, 1e6);
+  link.burst = {Seconds(0.5), 0, ""};
+  // Bucket 1 starts at 5 on a rested link and ends at 6.5; bucket 2, ready at 7, finds half a
+  // second saved up again and ends at 8.5; bucket 3 follows without a pause and ends at 10.5.
+  EXPECT_DOUBLE_EQ(total(step(machine(), link, one_bucket_per_tensor())), 10.5);
+  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), one_bucket_per_tensor())), 11);
+  Job fsdp = one_bucket_per_tensor();
+  fsdp.strategy = parse_strategy("fsdp=unit");
+  // The all-gather follows the reduce-scatter of the step before; only the reduce-scatter is
+  // rested.
+  EXPECT_DOUBLE_EQ(
+      total(step(machine(), line_link(0, 1e6), fsdp)) - total(step(machine(), link, fsdp)), 0.5);
+}
+
+TEST(Bursts, of_any_depth_save_no_more_than_the_pause_and_never_all_of_a_collective) {
+  Link link = line_link(0, 1e6);
+  link.burst = {Seconds(100), 0, ""};
+  // The last 2 s all-reduce starts at 8 and takes a tenth.
+  EXPECT_DOUBLE_EQ(total(step(machine(), link, one_bucket_per_tensor())), 8.2);
+  Link slow = line_link(0, 1e5);  // 20 s each
+  slow.burst = {Seconds(100), 0, ""};
+  // 5 s saved up before the first; the others follow without a pause.
+  EXPECT_DOUBLE_EQ(total(step(machine(), slow, one_bucket_per_tensor())), 5 + 60 - 5);
+}
+
 TEST(StrongScaling, computes_a_share_of_the_batch_measured_at_that_size) {
   Machine m = machine_for(three_layers(), 64);  // 1 s each at 64 rows
   const Machine half = machine_for(three_layers(), 32, {0.7, 0.7, 0.7});

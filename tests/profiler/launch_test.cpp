@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "model/error.hpp"
+#include "profiler/child_process.hpp"
 #include "profiler/job_names.hpp"
-#include "profiler/mpirun_process.hpp"
 #include "profiler/rank.hpp"
 
 namespace ddpx {
@@ -69,8 +69,9 @@ struct Outcome {
   double seconds = 0;  // since the bad step began
 };
 
-JobOptions options_for(const std::string& how) {
+JobOptions options_for(const std::string& how, Library library) {
   JobOptions options;
+  options.library = library;
   options.command = {own_command().front(), "--as-rank", how};
   options.limits.hang = Seconds(4);
   options.limits.silence = Seconds(3);
@@ -117,10 +118,14 @@ Outcome outcome_of(const JobOptions& options) {
   return outcome;
 }
 
-class Launch : public testing::Test {
+class Launch : public testing::TestWithParam<Library> {
  protected:
   void SetUp() override {
-    if (!in_path("mpirun")) GTEST_SKIP() << "mpirun is not installed";
+    if (GetParam() == Library::mpi && !in_path("mpirun")) GTEST_SKIP() << "mpirun is not installed";
+  }
+
+  static JobOptions options_for(const std::string& how) {
+    return ddpx::options_for(how, GetParam());
   }
 
   static void expect_failure(const std::string& how, const testing::Matcher<std::string>& says) {
@@ -132,7 +137,7 @@ class Launch : public testing::Test {
   }
 };
 
-TEST_F(Launch, a_job_that_finishes_brings_its_results_and_leaves_nothing) {
+TEST_P(Launch, a_job_that_finishes_brings_its_results_and_leaves_nothing) {
   const auto before = job_directories();
   JobOptions options = options_for("finish");
   options.ranks = 3;
@@ -142,7 +147,7 @@ TEST_F(Launch, a_job_that_finishes_brings_its_results_and_leaves_nothing) {
   EXPECT_EQ(job_directories(), before);
 }
 
-TEST_F(Launch, progress_reaches_whoever_waits) {
+TEST_P(Launch, progress_reaches_whoever_waits) {
   RankJob job(options_for("finish"));
   std::size_t furthest = 0;
   job.run([&](const JobProgress& progress) {
@@ -154,28 +159,28 @@ TEST_F(Launch, progress_reaches_whoever_waits) {
   EXPECT_GT(furthest, 0U);
 }
 
-TEST_F(Launch, a_killed_rank_is_named_with_its_operation_and_signal) {
+TEST_P(Launch, a_killed_rank_is_named_with_its_operation_and_signal) {
   expect_failure("kill", AllOf(HasSubstr("rank 1 was killed"), HasSubstr("signal 9"),
                                HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, a_stopped_rank_is_named_with_its_operation) {
+TEST_P(Launch, a_stopped_rank_is_named_with_its_operation) {
   expect_failure("stop", AllOf(HasSubstr("rank 1 is stopped"), HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, a_rank_that_exits_in_the_middle_is_named_with_its_operation) {
+TEST_P(Launch, a_rank_that_exits_in_the_middle_is_named_with_its_operation) {
   expect_failure("exit", AllOf(HasSubstr("rank 1 ended in the middle"), HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, a_terminated_rank_is_named_with_its_operation) {
+TEST_P(Launch, a_terminated_rank_is_named_with_its_operation) {
   expect_failure("terminate", AllOf(HasSubstr("rank 1 was terminated"), HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, a_failing_rank_is_named_with_its_problem) {
+TEST_P(Launch, a_failing_rank_is_named_with_its_problem) {
   expect_failure("fail", AllOf(HasSubstr("rank 1 failed: no memory"), HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, what_a_rank_refuses_arrives_as_bad_input) {
+TEST_P(Launch, what_a_rank_refuses_arrives_as_bad_input) {
   RankJob job(options_for("refuse"));
   try {
     job.run([](const JobProgress&) {});
@@ -185,11 +190,21 @@ TEST_F(Launch, what_a_rank_refuses_arrives_as_bad_input) {
   }
 }
 
-TEST_F(Launch, a_hanging_rank_is_named_and_not_those_that_wait_for_it) {
+TEST_P(Launch, a_hanging_rank_is_named_and_not_those_that_wait_for_it) {
   expect_failure("hang", AllOf(HasSubstr("rank 1 has not got on"), HasSubstr("the bad step")));
 }
 
-TEST_F(Launch, a_signal_ends_the_job_and_leaves_nothing) {
+TEST_P(Launch, ranks_that_all_wait_for_one_another_are_ended_within_ten_seconds) {
+  JobOptions options = options_for("wait for ever");
+  options.limits = {};
+  const Outcome outcome = outcome_of(options);
+  EXPECT_THAT(outcome.message,
+              AllOf(HasSubstr("has waited for the others for 8 s"), HasSubstr("the bad step")));
+  EXPECT_LT(outcome.seconds, 10);
+  EXPECT_EQ(ranks_left("wait for ever"), 0);
+}
+
+TEST_P(Launch, a_signal_ends_the_job_and_leaves_nothing) {
   for (int signal : {SIGINT, SIGTERM}) {
     const auto before = job_directories();
     std::thread sender([signal] {
@@ -205,7 +220,7 @@ TEST_F(Launch, a_signal_ends_the_job_and_leaves_nothing) {
   }
 }
 
-TEST_F(Launch, ranks_end_when_whoever_started_them_is_killed) {
+TEST_P(Launch, ranks_end_when_whoever_started_them_is_killed) {
   const int child = ::fork();
   if (child == 0) {
     static_cast<void>(outcome_of(options_for("slow")));
@@ -226,11 +241,17 @@ TEST_F(Launch, ranks_end_when_whoever_started_them_is_killed) {
   EXPECT_TRUE(job_directories(child).empty());
 }
 
-TEST_F(Launch, a_program_that_is_not_there_is_said_in_mpiruns_words) {
+TEST_P(Launch, a_program_that_is_not_there_is_said) {
   JobOptions options;
   options.command = {"/no/such/program"};
-  EXPECT_THAT(outcome_of(options).message, HasSubstr("mpirun ended with status"));
+  options.library = GetParam();
+  EXPECT_THAT(outcome_of(options).message, HasSubstr("ended with status"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Starters, Launch, testing::Values(Library::mpi, Library::nccl),
+                         [](const testing::TestParamInfo<Library>& starter) {
+                           return starter.param == Library::mpi ? "ByMpirun" : "ByTheProgram";
+                         });
 
 TEST(LaunchWithoutMpirun, says_which_package_has_it) {
   const std::string path = std::getenv("PATH");

@@ -111,5 +111,21 @@ TEST(Measure, the_stated_error_holds_the_truth) {
   EXPECT_GT(inside, kRepeats * 70 / 100);
 }
 
+TEST(Measure, samples_of_two_kinds_are_remarked_on_because_either_may_be_the_disturbed_one) {
+  std::size_t taken = 0;
+  const Measured measured = measure(
+      [&](int n) {
+        std::vector<double> seconds;
+        for (int i = 0; i < n; ++i, ++taken)
+          seconds.push_back((taken % 2 == 0 ? 3e-3 : 1e-3) *
+                            (1 + 1e-3 * static_cast<double>(taken % 5)));
+        return seconds;
+      },
+      {.noise = 0.01, .fewest = 7, .most = 7});
+  ASSERT_TRUE(measured.remark);
+  EXPECT_NE(measured.remark->find("3 of 7 samples lie apart"), std::string::npos)
+      << *measured.remark;
+}
+
 }  // namespace
 }  // namespace ddpx

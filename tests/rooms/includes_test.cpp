@@ -29,7 +29,7 @@ struct Rule {
 };
 
 // Beside the model and their own room.
-const Names kCalibrateRooms = {"model/", "profiler/", "io/", "cli/"};
+const Names kCalibrateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/"};
 const Names kPredictRooms = {"model/", "calibration/", "io/", "cli/"};
 const Names kValidateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/", "report/"};
 const Names kProgramLibraries = {"fmt", "files", "printing", "streams", "clocks"};
@@ -65,6 +65,7 @@ const std::vector<Rule> kRules = {
     {"calibration/options", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/result", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/run", kCalibrateRooms, kProgramLibraries, {"system"}},
+    {"calibration/train_steps", kCalibrateRooms, kProgramLibraries, {}},
     {"predict/predict.cpp", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
@@ -72,7 +73,9 @@ const std::vector<Rule> kRules = {
     {"validation/options", kValidateRooms, kProgramLibraries, {}},
     {"validation/program", kValidateRooms, kProgramLibraries, {}},
     {"validation/resolve", kValidateRooms, kProgramLibraries, {}},
-    {"validation/measure_rows", kValidateRooms, kProgramLibraries, {"system"}},
+    {"validation/measure_rows", kValidateRooms, kProgramLibraries, {}},
+    {"validation/prepare", kValidateRooms, kProgramLibraries, {"system"}},
+    {"validation/torch_rows", kValidateRooms, kProgramLibraries, {"system"}},
     {"validation/rank", kValidateRooms, kProgramLibraries, {}},
     {"validation/row_request", kValidateRooms, kProgramLibraries, {}},
 };
@@ -84,19 +87,35 @@ struct Library {
 };
 
 const std::vector<Library> kLibraries = {
-    {"Eigen/", "Eigen"},       {"unsupported/Eigen/", "Eigen"},
-    {"nlohmann/", "nlohmann"}, {"fmt/", "fmt"},
-    {"CLI/", "CLI11"},         {"mpi.h", "MPI"},
-    {"cblas", "BLAS"},         {"cuda", "CUDA"},
-    {"cupti", "CUDA"},         {"cublas", "CUDA"},
-    {"nccl", "CUDA"},          {"nvml", "CUDA"},
-    {"fstream", "files"},      {"filesystem", "files"},
-    {"iostream", "printing"},  {"ostream", "streams"},
-    {"istream", "streams"},    {"chrono", "clocks"},
-    {"ctime", "clocks"},       {"unistd.h", "system"},
-    {"sys/", "system"},        {"dlfcn.h", "system"},
-    {"fcntl.h", "system"},     {"sched.h", "system"},
-    {"immintrin.h", "system"}, {"ddpx_version.hpp", "generated"},
+    {"Eigen/", "Eigen"},
+    {"unsupported/Eigen/", "Eigen"},
+    {"nlohmann/", "nlohmann"},
+    {"fmt/", "fmt"},
+    {"CLI/", "CLI11"},
+    {"mpi.h", "MPI"},
+    {"cblas", "BLAS"},
+    {"cuda", "CUDA"},
+    {"cupti", "CUDA"},
+    {"cublas", "CUDA"},
+    {"nccl", "CUDA"},
+    {"nvml", "CUDA"},
+    {"fstream", "files"},
+    {"filesystem", "files"},
+    {"iostream", "printing"},
+    {"ostream", "streams"},
+    {"istream", "streams"},
+    {"chrono", "clocks"},
+    {"ctime", "clocks"},
+    {"unistd.h", "system"},
+    {"sys/", "system"},
+    {"dlfcn.h", "system"},
+    {"glob.h", "system"},
+    {"fcntl.h", "system"},
+    {"sched.h", "system"},
+    {"netdb.h", "system"},
+    {"netinet/", "system"},
+    {"immintrin.h", "system"},
+    {"ddpx_version.hpp", "generated"},
 };
 
 bool contains(const Names& names, std::string_view name) {

@@ -82,7 +82,8 @@ TEST(RowPlan, every_round_visits_every_row_once) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Visit& visit = visits[static_cast<std::size_t>(round) * rows.size() + i];
       EXPECT_EQ(visit.process, round);
-      seen.insert(visit.row);
+      ASSERT_EQ(visit.rows.size(), 1U);
+      seen.insert(visit.rows.front());
     }
     EXPECT_EQ(seen.size(), rows.size());
   }
@@ -92,7 +93,7 @@ TEST(RowPlan, a_one_gpu_row_stands_among_the_rows_it_is_the_yardstick_of) {
   const std::vector<RunRow> rows = with_one_gpu_rows(rows_of(grid()));
   const std::vector<Visit> visits = visits_of(rows, 2, 9);
   const auto key = [&](const Visit& visit) {
-    const RunRow& row = rows[visit.row];
+    const RunRow& row = rows[visit.rows.front()];
     return row.network + " " + std::to_string(row.job.batch_per_rank) + " " +
            std::to_string(visit.process);
   };
@@ -105,11 +106,29 @@ TEST(RowPlan, a_one_gpu_row_stands_among_the_rows_it_is_the_yardstick_of) {
   }
 }
 
+TEST(RowPlan, shared_sets_train_every_row_of_a_round_once_and_only_rows_their_ranks_can_run) {
+  std::vector<RunRow> rows = with_one_gpu_rows(rows_of(grid()));
+  rows.push_back(rows.front());
+  rows.back().job.strategy.channels = 4;
+  const std::vector<Visit> visits = shared_visits_of(rows, 3, 5);
+  std::vector<std::set<std::size_t>> seen(3);
+  for (const Visit& visit : visits) {
+    for (const std::size_t row : visit.rows) {
+      EXPECT_TRUE(seen[static_cast<std::size_t>(visit.process)].insert(row).second);
+      EXPECT_EQ(rows[row].job.gpus, rows[visit.rows.front()].job.gpus);
+      EXPECT_EQ(rows[row].job.strategy.channels, rows[visit.rows.front()].job.strategy.channels);
+    }
+  }
+  for (const auto& round : seen) EXPECT_EQ(round.size(), rows.size());
+  EXPECT_LT(visits.size(), 3 * rows.size());
+  EXPECT_EQ(shared_visits_of(rows, 3, 5)[0].rows, visits[0].rows);
+}
+
 TEST(RowPlan, the_seed_decides_the_order_and_nothing_else_does) {
   const std::vector<RunRow> rows = with_one_gpu_rows(rows_of(grid()));
   const auto drawn = [&](std::uint64_t seed) {
     std::vector<std::size_t> order;
-    for (const Visit& visit : visits_of(rows, 2, seed)) order.push_back(visit.row);
+    for (const Visit& visit : visits_of(rows, 2, seed)) order.push_back(visit.rows.front());
     return order;
   };
   EXPECT_EQ(drawn(1), drawn(1));

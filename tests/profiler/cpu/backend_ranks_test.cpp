@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/profiler/backend_contract.hpp"
-#include "tests/profiler/cpu/ranks.hpp"
+#include "tests/profiler/ranks.hpp"
 
 namespace ddpx::test {
 namespace {
@@ -13,17 +13,6 @@ Backend& backend_on_ranks() {
   static Pulse quiet;
   static cpu::CpuBackend backend(quiet);
   return backend;
-}
-
-// The largest value and the negated smallest over all ranks say whether they differ anywhere.
-bool same_on_all_ranks(const std::vector<double>& values) {
-  std::vector<double> most = values;
-  std::vector<double> least(values.size());
-  std::transform(values.begin(), values.end(), least.begin(), [](double v) { return -v; });
-  cpu::shared_device().maximum(most);
-  cpu::shared_device().maximum(least);
-  return std::equal(most.begin(), most.end(), least.begin(),
-                    [](double a, double b) { return a == -b; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, BackendContract,

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
 #include "profiler/engine/data.hpp"
-#include "tests/profiler/cpu/ranks.hpp"
 
 namespace ddpx::cpu {
 namespace {
@@ -53,7 +53,11 @@ std::span<std::byte> bytes(std::vector<T>& values) {
 
 class Group {
  public:
-  Group() : communicator(Communicator::world()), queue(communicator), ranks(communicator.size()) {}
+  Group()
+      : communicator(Communicator::world()),
+        queue(communicator, pulse),
+        ranks(communicator.size()) {}
+  Pulse pulse;
   Communicator communicator;
   CollectiveQueue queue;
   int ranks;
@@ -146,7 +150,7 @@ TEST(CollectiveQueue, goes_on_while_nobody_waits) {
 
 TEST(CollectiveQueue, without_pace_it_is_left_alone_until_somebody_waits) {
   Group g;
-  CollectiveQueue lazy(g.communicator, std::chrono::microseconds(0));
+  CollectiveQueue lazy(g.communicator, g.pulse, std::chrono::microseconds(0));
   auto values = whole_of<float>(g.rank(), 100000);
   const auto ticket = lazy.start({Collective::all_reduce, DType::fp32, bytes(values), {}});
   lazy.wait(ticket);
@@ -171,6 +175,21 @@ TEST(CollectiveQueue, shards_that_do_not_make_the_whole_are_refused) {
   std::vector<float> shard(3);
   EXPECT_THROW(g.queue.start({Collective::all_gather, DType::fp32, bytes(whole), bytes(shard)}),
                std::runtime_error);
+}
+
+// So that whoever watches can tell a link that is slow from one that is dead.
+TEST(CollectiveQueue, a_long_collective_ticks_with_every_piece_that_moves) {
+  struct Counting : Pulse {
+    void tick() override { ++ticks; }
+    std::atomic<int> ticks{0};
+  } pulse;
+  const Communicator ranks = Communicator::world();
+  if (ranks.size() < 2) GTEST_SKIP() << "one rank moves nothing";
+  CollectiveQueue queue(ranks, pulse);
+  std::vector<float> values(8 << 20, 1.0F);  // 32 MiB
+  queue.wait(queue.start({Collective::all_reduce, DType::fp32, bytes(values), {}}));
+  EXPECT_GE(pulse.ticks, 4);
+  EXPECT_EQ(values.back(), static_cast<float>(ranks.size()));
 }
 
 }  // namespace

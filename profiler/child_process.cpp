@@ -1,4 +1,4 @@
-#include "profiler/mpirun_process.hpp"
+#include "profiler/child_process.hpp"
 
 #include <fcntl.h>
 #include <sys/poll.h>
@@ -46,15 +46,16 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 }  // namespace
 
-MpirunProcess::MpirunProcess(const std::vector<std::string>& command,
-                             const std::vector<std::string>& environment) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command,
+                           const std::vector<std::string>& environment)
+    : program_(command.front()) {
   // Ranks that outlive mpirun become children of this process instead of nobody's.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::vector<char*> words = pointers(command);
   const std::vector<char*> variables = pointers(environment);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw DeviceError("starting mpirun: " + std::generic_category().message(errno));
+    throw DeviceError("starting " + program_ + ": " + std::generic_category().message(errno));
   pid_ = ::fork();
   if (pid_ == 0) become(words.data(), variables.data(), ends[1]);
   const int error = errno;
@@ -63,15 +64,15 @@ MpirunProcess::MpirunProcess(const std::vector<std::string>& command,
   ::fcntl(pipe_, F_SETFL, O_NONBLOCK);
   if (pid_ > 0) return;
   ::close(pipe_);
-  throw DeviceError("starting mpirun: " + std::generic_category().message(error));
+  throw DeviceError("starting " + program_ + ": " + std::generic_category().message(error));
 }
 
-MpirunProcess::~MpirunProcess() {
+ChildProcess::~ChildProcess() {
   end({});
   ::close(pipe_);
 }
 
-void MpirunProcess::collect(int milliseconds) {
+void ChildProcess::collect(int milliseconds) {
   struct pollfd waiting {
     pipe_, POLLIN, 0
   };
@@ -85,7 +86,7 @@ void MpirunProcess::collect(int milliseconds) {
   if (output_.size() > kMostOutput) output_.erase(0, output_.size() - kMostOutput);
 }
 
-std::optional<int> MpirunProcess::ended() {
+std::optional<int> ChildProcess::ended() {
   if (status_ || pid_ < 0) return status_;
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) == pid_)
@@ -93,7 +94,7 @@ std::optional<int> MpirunProcess::ended() {
   return status_;
 }
 
-bool MpirunProcess::ended_within(int milliseconds) {
+bool ChildProcess::ended_within(int milliseconds) {
   constexpr int kStep = 20;
   for (int waited = 0; waited <= milliseconds; waited += kStep) {
     if (ended()) return true;
@@ -102,15 +103,15 @@ bool MpirunProcess::ended_within(int milliseconds) {
   return false;
 }
 
-void MpirunProcess::end(const std::vector<int>& ranks) {
-  end_mpirun(ranks);
+void ChildProcess::end(const std::vector<int>& ranks) {
+  end_child(ranks);
   reap(ranks);
 }
 
-void MpirunProcess::end_mpirun(const std::vector<int>& ranks) {
+void ChildProcess::end_child(const std::vector<int>& ranks) {
   if (ended()) return;
   for (int rank : ranks) ::kill(rank, SIGKILL);
-  // mpirun then ends by itself and takes its own files along.
+  // mpirun then ends by itself and takes its own files along; a rank is gone already.
   if (!ranks.empty() && ended_within(1500)) return;
   ::kill(-pid_, SIGTERM);
   if (ended_within(1500)) return;
@@ -119,7 +120,7 @@ void MpirunProcess::end_mpirun(const std::vector<int>& ranks) {
   static_cast<void>(ended_within(2000));
 }
 
-void MpirunProcess::reap(const std::vector<int>& ranks) {
+void ChildProcess::reap(const std::vector<int>& ranks) {
   constexpr int kTries = 50;
   for (int rank : ranks) {
     // Once mpirun is gone its ranks are this process's children (or nobody's, if it took note of

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
-#include "tests/profiler/cpu/ranks.hpp"
+#include "tests/profiler/ranks.hpp"
 
-namespace ddpx::cpu {
+namespace ddpx::test {
 namespace {
 
-std::optional<CpuDevice> device;
+std::unique_ptr<engine::Device> device;
 Pulse quiet;
 
 class FailuresOnly : public testing::EmptyTestEventListener {
@@ -31,10 +30,10 @@ class FailuresOnly : public testing::EmptyTestEventListener {
 
 }  // namespace
 
-CpuDevice& shared_device() { return *device; }
+engine::Device& shared_device() { return *device; }
 
 std::vector<std::vector<float>> from_all_ranks(const std::vector<float>& mine) {
-  CpuDevice& d = shared_device();
+  engine::Device& d = shared_device();
   const auto ranks = static_cast<std::size_t>(d.ranks());
   const engine::Buffer shard = d.allocate(mine.size(), DType::fp32);
   const engine::Buffer whole = d.allocate(ranks * mine.size(), DType::fp32);
@@ -50,18 +49,29 @@ std::vector<std::vector<float>> from_all_ranks(const std::vector<float>& mine) {
   return all;
 }
 
-}  // namespace ddpx::cpu
+// The largest value and the negated smallest over all ranks say whether they differ anywhere.
+bool same_on_all_ranks(const std::vector<double>& values) {
+  std::vector<double> most = values;
+  std::vector<double> least(values.size());
+  std::transform(values.begin(), values.end(), least.begin(), [](double v) { return -v; });
+  shared_device().maximum(most);
+  shared_device().maximum(least);
+  return std::equal(most.begin(), most.end(), least.begin(),
+                    [](double a, double b) { return a == -b; });
+}
+
+}  // namespace ddpx::test
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  ddpx::cpu::device.emplace(ddpx::cpu::quiet);
-  const int rank = ddpx::cpu::device->rank();
+  ddpx::test::device = ddpx::test::make_shared_device(ddpx::test::quiet);
+  const int rank = ddpx::test::device->rank();
   if (rank != 0) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new ddpx::cpu::FailuresOnly(rank));
+    listeners.Append(new ddpx::test::FailuresOnly(rank));
   }
   const int result = RUN_ALL_TESTS();
-  ddpx::cpu::device.reset();
+  ddpx::test::device.reset();
   return result;
 }

@@ -1,7 +1,5 @@
 // What several ranks train together against what one trains alone. The one alone is the mock
 // device, whose kernels are written independently.
-#include "profiler/cpu/device.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,13 +7,16 @@
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
 #include "profiler/engine/run.hpp"
-#include "tests/profiler/cpu/ranks.hpp"
 #include "tests/profiler/engine/mock_device.hpp"
 #include "tests/profiler/engine/training.hpp"
+#include "tests/profiler/ranks.hpp"
 
-namespace ddpx::cpu {
+namespace ddpx::test {
 namespace {
 
+using cpu::to_bfloat16;
+using cpu::to_float;
+using cpu::to_half;
 using engine::difference;
 using engine::kRate;
 using engine::kSameToRounding;
@@ -41,7 +42,7 @@ std::vector<Strategy> synchronised_strategies() {
 
 // N ranks, K micro-batches, batch B: the weights of one rank at N*K*B.
 TEST(Training, ranks_together_give_the_weights_of_one_rank_with_all_their_samples) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   const int ranks = device.ranks();
   for (Strategy strategy : synchronised_strategies()) {
     for (const int k : {1, 3}) {
@@ -60,7 +61,7 @@ TEST(Training, ranks_together_give_the_weights_of_one_rank_with_all_their_sample
 }
 
 TEST(Training, without_synchronisation_each_rank_trains_alone_on_its_own_samples) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   const int ranks = device.ranks();
   for (const int k : {1, 2}) {
     Strategy off;
@@ -112,7 +113,7 @@ std::vector<float> averaged(const std::vector<std::vector<float>>& gradients, st
 
 // Gradients of `job` from `parameters` on step `step`'s samples.
 std::vector<float> gradients_of(const Job& job, const std::vector<float>& parameters, int step) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   engine::Trainer trainer(device, small_network(), job, kRate);
   trainer.set_parameters(parameters);
   engine::DeviceBatches batches(device, trainer.layout(), trainer.rows(), 1);
@@ -123,7 +124,7 @@ std::vector<float> gradients_of(const Job& job, const std::vector<float>& parame
 }
 
 TEST(Training, compressed_gradients_are_those_of_a_reference_that_rounds_alike_to_the_last_bit) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   const int ranks = device.ranks();
   if (ranks == 1) GTEST_SKIP() << "one rank: nothing is compressed";
   for (const Rounding& rounding :
@@ -158,7 +159,7 @@ TEST(Training, compressed_gradients_are_those_of_a_reference_that_rounds_alike_t
 }
 
 TEST(Training, compression_stays_close_to_full_precision) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   const int ranks = device.ranks();
   Strategy half;
   half.compression = DType::fp16;
@@ -172,7 +173,7 @@ TEST(Training, compression_stays_close_to_full_precision) {
 }
 
 TEST(Training, a_measured_timeline_keeps_the_order_of_the_streams) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   if (device.ranks() == 1) GTEST_SKIP() << "one rank: nothing is sent";
   Strategy strategy;
   strategy.buckets = BucketLimits::explicit_cap(Bytes(90e3));
@@ -196,7 +197,7 @@ TEST(Training, a_measured_timeline_keeps_the_order_of_the_streams) {
 }
 
 TEST(Training, step_times_are_the_slowest_ranks_and_the_same_everywhere) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   Pulse pulse;
   const engine::EngineRun run = run_engine(device, small_network(), native_job(device.ranks(), 8),
                                            {.steps = 5, .warmup = 1}, pulse);
@@ -207,10 +208,10 @@ TEST(Training, step_times_are_the_slowest_ranks_and_the_same_everywhere) {
 }
 
 TEST(Training, as_many_ranks_as_the_job_says_must_run) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   EXPECT_THROW(engine::Trainer(device, small_network(), native_job(device.ranks() + 1, 8), kRate),
                InputError);
 }
 
 }  // namespace
-}  // namespace ddpx::cpu
+}  // namespace ddpx::test

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <string>
 
-#include "tests/profiler/cpu/ranks.hpp"
 #include "tests/profiler/engine/training.hpp"
+#include "tests/profiler/ranks.hpp"
 
-namespace ddpx::cpu {
+namespace ddpx::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,7 +115,7 @@ std::pair<int, std::string> run_reference() {
 }
 
 TEST(Torch, losses_and_weights_equal_those_of_pytorch_from_the_same_weights_and_data) {
-  CpuDevice& device = shared_device();
+  engine::Device& device = shared_device();
   const int ranks = device.ranks();
   float status = 0;
   std::string said;
@@ -148,4 +148,4 @@ TEST(Torch, losses_and_weights_equal_those_of_pytorch_from_the_same_weights_and_
 }
 
 }  // namespace
-}  // namespace ddpx::cpu
+}  // namespace ddpx::test

@@ -1,0 +1,19 @@
+// What sharing gradients costs the host, from steps of networks so small that nothing else takes
+// as long.
+#pragma once
+
+#include "calibration/fit.hpp"
+
+namespace ddpx {
+
+// From host-bound steps alone (K = 1 and more) and on several ranks, by engine:
+//   T(K) - K T(1)                = (K-1) extra
+//   T(shared) - T(alone)         = sync tensors + per_bucket buckets      (least squares)
+//   T(with a hook) - T(shared)   = hook_per_bucket buckets
+//   T(FSDP) - T(alone)           = fsdp
+// A shared step counts only beside the step of the same network alone. What there are no such steps
+// of keeps its prior. machine.host must have been fitted (fit_compute.hpp).
+void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,
+                     const FitOptions& options = {});
+
+}  // namespace ddpx

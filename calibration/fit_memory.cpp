@@ -1,0 +1,117 @@
+#include "calibration/fit_memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibration/timed_steps.hpp"
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
+
+// On a GPU a memory-bound kernel takes gap + traffic/bandwidth, whatever its size: least squares of
+// that line with each row divided by its time.
+void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
+  struct Row {
+    double bytes, seconds;
+  };
+  const auto line = [](const std::vector<Row>& rows) {
+    double xx = 0;
+    double x1 = 0;
+    double y1 = 0;
+    double yy = 0;
+    double xy = 0;
+    for (const Row& row : rows) {
+      const double x = row.bytes / row.seconds;
+      const double y = 1 / row.seconds;
+      xx += x * x;
+      yy += y * y;
+      xy += x * y;
+      x1 += x;
+      y1 += y;
+    }
+    const double determinant = xx * yy - xy * xy;
+    return std::pair((x1 * yy - y1 * xy) / determinant, (y1 * xx - x1 * xy) / determinant);
+  };
+  std::vector<Row> copies;
+  for (const CopySample& sample : measurements.copies)
+    copies.push_back({2 * sample.bytes.value(), summarise(sample.seconds, 0).median});
+  std::vector<Row> updates;
+  for (const OptimizerSample& sample : measurements.optimizers)
+    updates.push_back({optimizer_traffic(sample.step.optimizer, sample.step.parameters).value(),
+                       summarise(sample.seconds, 0).median});
+  if (copies.size() > 2) {
+    const auto [per_byte, gap] = line(copies);
+    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte), kMemoryFloor,
+                              "from copies of " + std::to_string(copies.size()) + " sizes"};
+    machine.kernel_gap = {Seconds(std::max(0.0, gap)), 0.1,
+                          "what copies take beside their traffic"};
+  }
+  if (updates.size() > 2) {
+    machine.optimizer_bandwidth = {
+        BytesPerSecond(1 / line(updates).first), kMemoryFloor,
+        "from optimizer steps of " + std::to_string(updates.size()) + " sizes"};
+  }
+}
+
+// What samples say of one bandwidth. Those that know the memory they went round give a point each,
+// and the largest is the memory's own; others are taken together.
+struct MemoryFit {
+  std::vector<double> seconds_per_byte;  // samples without a working set
+  std::map<double, std::vector<double>> by_working_set;
+
+  void add(Bytes traffic, Bytes working_set, const std::vector<double>& seconds) {
+    std::vector<double>& to =
+        working_set.value() > 0 ? by_working_set[working_set.value()] : seconds_per_byte;
+    for (double s : seconds) to.push_back(s / traffic.value());
+  }
+
+  void give(Estimate<BytesPerSecond>& estimate, std::vector<MemoryPoint>& points,
+            const std::string& what) const {
+    for (const auto& [bytes, rates] : by_working_set)
+      points.push_back({Bytes(bytes), BytesPerSecond(1 / summarise(rates, 0).median)});
+    const std::vector<double>& own =
+        by_working_set.empty() ? seconds_per_byte : by_working_set.rbegin()->second;
+    if (own.empty()) return;
+    const SampleSummary per_byte = summarise(own, kMemoryFloor);
+    estimate = {BytesPerSecond(1 / per_byte.median), per_byte.relative_error,
+                "from " + std::to_string(own.size()) + " " + what};
+  }
+};
+
+}  // namespace
+
+void fit_memory(const Measurements& measurements, const FitOptions& options, Machine& machine) {
+  MemoryFit copies;
+  for (const CopySample& sample : measurements.copies)
+    copies.add(2 * sample.bytes, sample.working_set, sample.seconds);
+  copies.give(machine.copy_bandwidth, machine.copy_points, "copies");
+  MemoryFit updates;
+  for (const OptimizerSample& sample : measurements.optimizers)
+    updates.add(optimizer_traffic(sample.step.optimizer, sample.step.parameters),
+                sample.working_set, sample.seconds);
+  updates.give(machine.optimizer_bandwidth, machine.optimizer_points, "optimizer steps");
+  std::vector<double> launches;
+  for (const LaunchSample& sample : measurements.launches)
+    launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());
+  if (!launches.empty()) {
+    const SampleSummary launch = summarise(launches, kMemoryFloor);
+    machine.kernel_gap = {Seconds(launch.median), launch.relative_error,
+                          "from " + std::to_string(launches.size()) + " launches"};
+  }
+  if (machine.device.multiprocessors > 0) fit_memory_kernels(measurements, machine);
+  for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
+    if (bandwidth->value.value() > 0) continue;
+    throw InputError(options.place, std::string("have neither samples nor a prior for ") +
+                                        (bandwidth == &machine.copy_bandwidth
+                                             ? "copy_bandwidth_bytes_per_s"
+                                             : "optimizer_bandwidth_bytes_per_s"));
+  }
+}
+
+}  // namespace ddpx

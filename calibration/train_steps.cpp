@@ -1,0 +1,115 @@
+#include "calibration/train_steps.hpp"
+
+#include "model/network_spec.hpp"
+#include "profiler/engine/run.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr Seconds kShort{0.3};
+constexpr Seconds kLong{1.0};
+constexpr Seconds kHalfAMinute{32.0};
+constexpr int kMostSteps = 300;
+constexpr int kMostSustained = 100'000;
+// Samples so few that a layer's products take microseconds.
+constexpr double kSmallBatch = 8;
+
+StepSample native_sample(const std::string& network, double batch, DType dtype) {
+  StepSample sample;
+  sample.network = network;
+  sample.batch = batch;
+  sample.dtype = dtype;
+  sample.engine = Engine::native;
+  return sample;
+}
+
+// Many buckets and few, with and without a hook, so that what a tensor and what a bucket costs
+// come apart.
+std::vector<Strategy> shared_strategies() {
+  Strategy many;
+  many.buckets = BucketLimits::explicit_cap(kKiB * 16);
+  many.explicit_buckets = true;
+  Strategy hooked;
+  hooked.compression = DType::fp16;
+  Strategy hooked_many = many;
+  hooked_many.compression = DType::fp16;
+  Strategy fsdp;
+  fsdp.sharding = Sharding::fsdp_unit;
+  return {Strategy{}, many, hooked, hooked_many, fsdp};
+}
+
+void add_host_tasks(int ranks, std::vector<StepTask>& tasks) {
+  for (const char* network :
+       {"mlp:width=64,depth=3", "mlp:width=64,depth=8", "mlp:width=64,depth=24"}) {
+    for (const int k : {1, 2}) {
+      StepSample sample = native_sample(network, kSmallBatch, DType::fp32);
+      sample.micro_batches = k;
+      tasks.push_back({sample, kShort});
+    }
+    if (ranks == 1) continue;
+    for (const Strategy& strategy : shared_strategies()) {
+      StepSample sample = native_sample(network, kSmallBatch, DType::fp32);
+      sample.gpus = ranks;
+      sample.strategy = strategy;
+      tasks.push_back({sample, kShort});
+    }
+  }
+}
+
+Job job_of(const StepSample& sample, int ranks) {
+  Job job;
+  job.gpus = ranks;
+  job.batch_per_rank = sample.batch;
+  job.dtype = sample.dtype;
+  job.engine = Engine::native;
+  job.strategy = sample.strategy;
+  job.strategy.micro_batches = sample.micro_batches;
+  // One GPU's step, on every rank at once: they share a host in training too.
+  if (sample.gpus == 1) job.strategy.sync = false;
+  return job;
+}
+
+}  // namespace
+
+std::vector<StepTask> step_tasks(Effort effort, int ranks) {
+  std::vector<StepTask> tasks;
+  add_host_tasks(ranks, tasks);
+  const std::vector<double> widths =
+      effort == Effort::quick ? std::vector<double>{4096} : std::vector<double>{2048, 4096, 8192};
+  for (const DType dtype : {DType::fp32, DType::tf32}) {
+    for (const double width : widths) {
+      const std::string network =
+          "mlp:width=" + std::to_string(static_cast<int>(width)) + ",depth=8";
+      tasks.push_back({native_sample(network, 256, dtype), kLong});
+    }
+  }
+  if (effort == Effort::full) {
+    StepSample sustained = native_sample("mlp:width=8192,depth=8", 1024, DType::fp32);
+    tasks.push_back({sustained, kLong});
+    sustained.clocks = Clocks::sustained;
+    tasks.push_back({sustained, kHalfAMinute});
+  }
+  return tasks;
+}
+
+void train_steps(engine::Device& device, const std::vector<StepTask>& tasks,
+                 Measurements& measurements, Pulse& pulse,
+                 const std::function<void(std::size_t, const std::string&)>& before) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    StepSample sample = tasks[i].sample;
+    if (!device.supports(sample.dtype)) continue;
+    before(i, "training " + sample.network + ", " + describe(sample.strategy));
+    engine::RunOptions options;
+    options.budget = tasks[i].time;
+    options.steps = sample.clocks == Clocks::sustained ? kMostSustained : kMostSteps;
+    sample.seconds = engine::run_engine(device, network_from(sample.network),
+                                        job_of(sample, device.ranks()), options, pulse)
+                         .step_times_s;
+    // The first half minute is what heats the device; the last second is its answer.
+    if (sample.clocks == Clocks::sustained && sample.seconds.size() > kMostSteps)
+      sample.seconds.erase(sample.seconds.begin(), sample.seconds.end() - kMostSteps);
+    measurements.steps.push_back(std::move(sample));
+  }
+}
+
+}  // namespace ddpx

@@ -1,0 +1,67 @@
+// What a captured network brings along instead of prices, and what the host takes: see step.hpp.
+#include <cmath>
+
+#include "model/contention.hpp"
+#include "model/error.hpp"
+#include "model/step.hpp"
+
+namespace ddpx {
+
+void StepModel::check_captured() {
+  if (!network_.captured) return;
+  const Captured& captured = *network_.captured;
+  if (captured.dtype != job_.dtype) {
+    throw InputError("network " + network_.name,
+                     "was captured in " + std::string(name(captured.dtype)) + ", not " +
+                         std::string(name(job_.dtype)) + "; give --dtype " +
+                         std::string(name(captured.dtype)) + " or capture it again");
+  }
+  extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
+}
+
+// A stated time is the device's, measured at some batch: it scales with the samples, and so do the
+// blocks of the kernels it is made of.
+void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
+  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
+  double rest = layer.backward_seconds_per_sample * samples;
+  const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
+  for (const KernelLaunch& kernel : layer.backward_launches) {
+    Work work;
+    work.seconds = kernel.seconds_per_sample * samples;
+    work.grid = {std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
+                 static_cast<double>(resident_blocks(kernel.threads, kernel.registers_per_thread,
+                                                     kernel.shared_bytes,
+                                                     machine_.device.compute_capability)),
+                 kernel.persistent};
+    rest -= work.seconds;
+    shape.backward.push_back(work);
+  }
+  if (layer.backward_launches.empty()) {
+    shape.backward[1].seconds += rest;
+  } else {
+    shape.backward_memory = std::max(0.0, rest);
+  }
+}
+
+double StepModel::host_seconds() const {
+  const HostCosts* costs = machine_.host_costs(job_.engine);
+  const int k = job_.strategy.micro_batches;
+  const double tensors = static_cast<double>(tensors_);
+  double seconds = 0;
+  if (network_.captured && network_.captured->host_time.value() > 0) {
+    seconds =
+        k * network_.captured->host_time.value() + network_.captured->host_optimizer_time.value();
+  } else if (costs != nullptr && !network_.captured) {
+    seconds = k * tensors * costs->step_per_tensor.value.value() +
+              (k - 1) * costs->extra_micro_batch.value.value();
+  }
+  if (costs == nullptr || seconds == 0 || job_.gpus == 1 || !job_.strategy.sync) return seconds;
+  if (job_.strategy.sharding != Sharding::none) return seconds + costs->fsdp.value.value();
+  const double buckets = static_cast<double>(buckets_.size());
+  seconds +=
+      tensors * costs->sync_per_tensor.value.value() + buckets * costs->per_bucket.value.value();
+  if (job_.strategy.compression) seconds += buckets * costs->hook_per_bucket.value.value();
+  return seconds;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,208 @@
+#include "profiler/cuda/backend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/error.hpp"
+#include "profiler/cuda/system.hpp"
+
+namespace ddpx::cuda {
+namespace {
+
+// A sample spans at least this: an event's time is good to half a microsecond.
+constexpr double kShortestSample = 300e-6;
+// nccl-tests' default number of iterations; a queue of NCCL calls much longer than that makes the
+// host wait.
+constexpr int kMostRuns = 20;
+// Time the host needs to queue one piece of work, at most.
+constexpr long long kIssueNanoseconds = 12'000;
+constexpr long long kHoldNanoseconds = 30'000;
+// Window in which products and collectives run side by side.
+constexpr double kShortestWindow = 2e-3;
+constexpr double kLongestWindow = 60e-3;
+constexpr double kProductsPerWindow = 5;
+// Products queued beyond the window's expected end: both slow each other.
+constexpr double kSpare = 1.6;
+constexpr int kMostProducts = 600;
+
+double milliseconds(const EventHandle& from, const EventHandle& to) {
+  float time = 0;
+  check(cudaEventElapsedTime(&time, from.get(), to.get()), "reading the time between two events");
+  return static_cast<double>(time);
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend(Pulse& pulse) : pulse_(pulse), site_(pulse), gpu_(site_.gpu()) {}
+
+bool CudaBackend::supports(const Operation& operation) const {
+  return Workload::supports(operation, gpu_, site_.ranks());
+}
+
+EventHandle& CudaBackend::mark(std::size_t index) {
+  while (marks_.size() <= index) marks_.push_back(make_event());
+  return marks_[index];
+}
+
+double CudaBackend::between(std::size_t from, std::size_t to) {
+  return 1e-3 * milliseconds(marks_[from], marks_[to]);
+}
+
+void CudaBackend::hold(int launches) {
+  site_.barrier();
+  spin(kHoldNanoseconds + launches * kIssueNanoseconds, gpu_.compute());
+  check(cudaEventRecord(mark(0).get(), gpu_.compute()), "recording an event");
+  check(cudaStreamWaitEvent(gpu_.communication(), mark(0).get(), 0), "waiting for an event");
+}
+
+double CudaBackend::timed(Ready& ready, int runs) {
+  const cudaStream_t stream = ready.workload->stream();
+  hold(runs);
+  check(cudaEventRecord(mark(1).get(), stream), "recording an event");
+  for (int i = 0; i < runs; ++i) ready.workload->issue();
+  check(cudaEventRecord(mark(2).get(), stream), "recording an event");
+  site_.finish();
+  return between(1, 2) / runs;
+}
+
+double CudaBackend::timed_apart(Ready& ready, int runs) {
+  hold(2 * runs);
+  for (int i = 0; i <= runs; ++i) {
+    check(cudaEventRecord(mark(static_cast<std::size_t>(i) + 1).get(), ready.workload->stream()),
+          "recording an event");
+    if (i < runs) ready.workload->issue();
+  }
+  site_.finish();
+  return between(1, static_cast<std::size_t>(runs) + 1) / runs;
+}
+
+CudaBackend::Ready CudaBackend::prepared(const Operation& operation) {
+  Ready ready;
+  ready.what = ddpx::describe(operation);
+  ready.workload = std::make_unique<Workload>(operation, gpu_, site_.communicator());
+  static_cast<void>(timed(ready, 2));  // kernels are loaded and connections made
+  ready.seconds = timed(ready, 2);
+  site_.maximum(std::span(&ready.seconds, 1));
+  ready.runs = static_cast<int>(
+      std::clamp(std::ceil(kShortestSample / ready.seconds), 2.0, double{kMostRuns}));
+  static_cast<void>(timed(ready, ready.runs));
+  return ready;
+}
+
+std::vector<double> CudaBackend::sample(const Operation& operation, int n) {
+  const std::string what = ddpx::describe(operation);
+  if (current_.what != what) {
+    current_ = {};  // its memory goes before the next is taken
+    current_ = prepared(operation);
+  }
+  std::vector<double> seconds;
+  for (int i = 0; i < n; ++i) seconds.push_back(timed(current_, current_.runs));
+  site_.maximum(seconds);
+  return seconds;
+}
+
+BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
+  BesideTimes times;
+  times.product_alone = timed_apart(product, std::max(product.runs, 3));
+  times.collective_alone = timed(collective, std::max(collective.runs, 3));
+  const double window = runs * collective.seconds;
+  const int products = static_cast<int>(
+      std::clamp(std::ceil(kSpare * window / product.seconds) + 3, 4.0, double{kMostProducts}));
+  hold(2 * products + runs);
+  // Marks: 1 and 2 around the collectives, 3 and on between products.
+  check(cudaEventRecord(mark(1).get(), gpu_.communication()), "recording an event");
+  for (int i = 0; i < runs; ++i) collective.workload->issue();
+  check(cudaEventRecord(mark(2).get(), gpu_.communication()), "recording an event");
+  for (int i = 0; i <= products; ++i) {
+    check(cudaEventRecord(mark(static_cast<std::size_t>(i) + 3).get(), gpu_.compute()),
+          "recording an event");
+    if (i < products) product.workload->issue();
+  }
+  site_.finish();
+  times.collective_beside = between(1, 2) / runs;
+  // Products that ran while collectives did, from their beginning to their end; the first may have
+  // begun before NCCL's blocks were there.
+  const double end = between(0, 2);
+  std::size_t last = 1;
+  while (last < static_cast<std::size_t>(products) && between(0, last + 4) <= end) ++last;
+  const double first_at = between(0, 4);
+  const double last_at = between(0, last + 3);
+  times.product_beside =
+      last > 1 ? (last_at - first_at) / static_cast<double>(last - 1) : between(3, 4);
+  std::array<double, 4> slowest{times.product_alone, times.product_beside, times.collective_alone,
+                                times.collective_beside};
+  site_.maximum(slowest);
+  return {slowest[0], slowest[1], slowest[2], slowest[3]};
+}
+
+std::vector<BesideTimes> CudaBackend::sample_beside(const Product& product,
+                                                    const CollectiveCall& call, int n) {
+  current_ = {};
+  Ready first = prepared(product);
+  Ready second = prepared(call);
+  const double window =
+      std::clamp(kProductsPerWindow * first.seconds, kShortestWindow, kLongestWindow);
+  const int runs = static_cast<int>(std::clamp(std::ceil(window / second.seconds), 1.0, 200.0));
+  std::vector<BesideTimes> visits;
+  for (int i = 0; i < n; ++i) visits.push_back(visit(first, second, runs));
+  return visits;
+}
+
+std::optional<KernelRecord> CudaBackend::kernel(const Operation& operation) {
+  constexpr int kRuns = 3;
+  if (untraceable_) return std::nullopt;
+  current_ = {};
+  if (!tracer_) {
+    auto opened = Tracer::load(cupti_places(CUDART_VERSION / 1000));
+    if (auto* refusal = std::get_if<std::string>(&opened)) return untraceable(*refusal);
+    tracer_ = std::move(std::get<std::unique_ptr<Tracer>>(opened));
+  }
+  Workload work(operation, gpu_, site_.communicator());
+  work.issue();  // loads the kernel
+  site_.finish();
+  if (const auto refusal = tracer_->start()) return untraceable(*refusal);
+  for (int i = 0; i < kRuns; ++i) work.issue();
+  site_.finish();
+  const Trace trace = tracer_->stop();
+  dropped_ += trace.dropped;
+  if (std::holds_alternative<CollectiveCall>(operation)) {
+    for (const Kernel& kernel : trace.kernels) {
+      if (!is_collective(kernel)) continue;
+      return KernelRecord{kernel.name,
+                          kernel.blocks(),
+                          kernel.block[0] * kernel.block[1] * kernel.block[2],
+                          kernel.registers_per_thread,
+                          kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
+                          false};
+    }
+    return std::nullopt;
+  }
+  const auto main = main_kernel(trace.kernels, site_.hardware().device);
+  if (!main) return std::nullopt;
+  return main->record;
+}
+
+std::optional<KernelRecord> CudaBackend::untraceable(const std::string& refusal) {
+  untraceable_ = true;
+  site_.note(refusal);
+  return std::nullopt;
+}
+
+std::string CudaBackend::slowed_by() {
+  // One bit per reason; the union over ranks would need more than a maximum, so the ranks' most
+  // telling one is taken.
+  double reasons = 0;
+  if (driver()) {
+    if (const auto gpu = driver()->gpu(gpu_.bus_id())) {
+      reasons = static_cast<double>(driver()->state(*gpu).throttle_reasons.value_or(0));
+    }
+  }
+  site_.maximum(std::span(&reasons, 1));
+  std::string words;
+  for (const std::string& word : slowing_words(static_cast<std::uint64_t>(reasons)))
+    words += (words.empty() ? "" : ", ") + word;
+  return words;
+}
+
+}  // namespace ddpx::cuda

@@ -1,0 +1,65 @@
+// GPUs: cuBLAS on each, NCCL between them.
+//
+// Times are the device's: work is queued behind a kernel that holds the stream until all of it is
+// there, so that the host's speed does not show, and timed by events. A collective's time is that
+// of queued collectives, as nccl-tests counts it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "profiler/backend.hpp"
+#include "profiler/cuda/cupti.hpp"
+#include "profiler/cuda/site.hpp"
+#include "profiler/cuda/workload.hpp"
+#include "profiler/pulse.hpp"
+
+namespace ddpx::cuda {
+
+class CudaBackend : public Backend {
+ public:
+  // Joins the other ranks of the job this process belongs to. `pulse` must outlive the backend.
+  // Collective.
+  explicit CudaBackend(Pulse& pulse);
+
+  [[nodiscard]] Hardware hardware() const override { return site_.hardware(); }
+  [[nodiscard]] bool supports(const Operation& operation) const override;
+  [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
+  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
+                                                       const CollectiveCall& call, int n) override;
+  [[nodiscard]] std::optional<KernelRecord> kernel(const Operation& operation) override;
+  [[nodiscard]] std::string slowed_by() override;
+
+ private:
+  // The operation warmed up, and how many runs make one sample.
+  struct Ready {
+    std::string what;
+    std::unique_ptr<Workload> workload;
+    int runs = 1;
+    double seconds = 0;  // of one run, roughly
+  };
+
+  Ready prepared(const Operation& operation);
+  // Seconds of one of `runs` in a row.
+  [[nodiscard]] double timed(Ready& ready, int runs);
+  // The same, with an event between any two, as beside a collective.
+  [[nodiscard]] double timed_apart(Ready& ready, int runs);
+  // `runs` collectives in a row, products beside them all along.
+  [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
+  void hold(int launches);
+  std::optional<KernelRecord> untraceable(const std::string& refusal);
+  [[nodiscard]] EventHandle& mark(std::size_t index);
+  [[nodiscard]] double between(std::size_t from, std::size_t to);
+
+  Pulse& pulse_;
+  Site site_;
+  Gpu& gpu_;
+  std::unique_ptr<Tracer> tracer_;
+  bool untraceable_ = false;
+  std::uint64_t dropped_ = 0;  // kernel records
+  std::vector<EventHandle> marks_;
+  Ready current_;
+};
+
+}  // namespace ddpx::cuda

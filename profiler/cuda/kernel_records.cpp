@@ -1,0 +1,137 @@
+#include "profiler/cuda/kernel_records.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace ddpx::cuda {
+namespace {
+
+// Clocks of device and host are mapped onto each other, so a record's end may lie before its start.
+std::uint64_t span_ns(std::uint64_t start, std::uint64_t end) {
+  return end > start ? end - start : 0;
+}
+
+Seconds seconds(std::uint64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
+
+int product(const std::array<int, 3>& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+int shared_bytes(const Kernel& kernel) {
+  return kernel.static_shared_bytes + kernel.dynamic_shared_bytes;
+}
+
+int resident(const Kernel& kernel, const Device& device) {
+  return resident_blocks(product(kernel.block), kernel.registers_per_thread, shared_bytes(kernel),
+                         device.compute_capability);
+}
+
+}  // namespace
+
+double Kernel::blocks() const {
+  return static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
+}
+
+Seconds Kernel::duration() const { return seconds(span_ns(start_ns, end_ns)); }
+
+bool is_collective(const Kernel& kernel) { return kernel.name.find("nccl") != std::string::npos; }
+
+std::optional<int> channels_of(const Kernel& kernel) {
+  if (!is_collective(kernel)) return std::nullopt;
+  return static_cast<int>(kernel.blocks());
+}
+
+bool is_persistent(const Kernel& kernel, const Device& device) {
+  if (device.compute_capability < 90 || device.multiprocessors <= 0) return false;
+  if (resident(kernel, device) > 1) return false;
+  const int cluster = std::max(1, product(kernel.cluster));
+  const double blocks = kernel.blocks();
+  if (blocks == device.multiprocessors / cluster * cluster) return true;
+  return cluster > 1 && kernel.max_active_clusters &&
+         blocks == static_cast<double>(*kernel.max_active_clusters) * cluster;
+}
+
+std::optional<MainKernel> main_kernel(std::span<const Kernel> kernels, const Device& device) {
+  struct Total {
+    const Kernel* first = nullptr;
+    std::uint64_t ns = 0;
+    int launches = 0;
+  };
+  std::map<std::tuple<std::string, std::array<int, 3>, std::array<int, 3>, int, int>, Total> totals;
+  std::uint64_t all = 0;
+  for (const Kernel& kernel : kernels) {
+    if (is_collective(kernel)) continue;
+    Total& total = totals[{kernel.name, kernel.grid, kernel.block, kernel.registers_per_thread,
+                           shared_bytes(kernel)}];
+    if (total.first == nullptr) total.first = &kernel;
+    const std::uint64_t ns = span_ns(kernel.start_ns, kernel.end_ns);
+    total.ns += ns;
+    total.launches += 1;
+    all += ns;
+  }
+  if (totals.empty()) return std::nullopt;
+  const Total& most =
+      std::max_element(totals.begin(), totals.end(), [](const auto& a, const auto& b) {
+        return a.second.ns < b.second.ns;
+      })->second;
+  const Kernel& kernel = *most.first;
+  MainKernel main;
+  main.record = {kernel.name,           kernel.blocks(),
+                 product(kernel.block), kernel.registers_per_thread,
+                 shared_bytes(kernel),  is_persistent(kernel, device)};
+  main.share = all > 0 ? static_cast<double>(most.ns) / static_cast<double>(all) : 0;
+  main.launches = most.launches;
+  return main;
+}
+
+double share_beside(const Kernel& kernel, std::span<const Kernel> others) {
+  const std::uint64_t whole = span_ns(kernel.start_ns, kernel.end_ns);
+  if (whole == 0) return 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> beside;
+  for (const Kernel& other : others) {
+    if (!is_collective(other) || other.device != kernel.device) continue;
+    const std::uint64_t start = std::max(kernel.start_ns, other.start_ns);
+    const std::uint64_t end = std::min(kernel.end_ns, other.end_ns);
+    if (start < end) beside.emplace_back(start, end);
+  }
+  std::sort(beside.begin(), beside.end());
+  std::uint64_t covered = 0;
+  std::uint64_t until = 0;
+  for (const auto& [start, end] : beside) {
+    const std::uint64_t from = std::max(start, until);
+    if (end <= from) continue;
+    covered += end - from;
+    until = end;
+  }
+  return static_cast<double>(covered) / static_cast<double>(whole);
+}
+
+Timeline timeline_of(const Trace& trace, int device) {
+  struct Piece {
+    const std::string* name;
+    Stream stream;
+    std::uint64_t start, end;
+  };
+  std::vector<Piece> pieces;
+  for (const Kernel& kernel : trace.kernels) {
+    if (kernel.device != device) continue;
+    pieces.push_back({&kernel.name, is_collective(kernel) ? Stream::communication : Stream::compute,
+                      kernel.start_ns, kernel.end_ns});
+  }
+  for (const Transfer& transfer : trace.transfers) {
+    if (transfer.device != device) continue;
+    pieces.push_back({&transfer.name, Stream::compute, transfer.start_ns, transfer.end_ns});
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.start < b.start; });
+  Timeline timeline;
+  for (const Piece& piece : pieces) {
+    const std::uint64_t origin = pieces.front().start;
+    const Seconds start = seconds(piece.start - origin);
+    timeline.spans.push_back(
+        {*piece.name, piece.stream, start, start + seconds(span_ns(piece.start, piece.end))});
+  }
+  return timeline;
+}
+
+}  // namespace ddpx::cuda

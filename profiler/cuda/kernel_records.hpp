@@ -1,0 +1,89 @@
+// Kernels as a GPU ran them, and what follows from them: the grid of a product's main kernel (the
+// wave contention of model/contention.hpp needs it), how long a kernel had a collective beside it,
+// and a measured step as a Timeline. Records are values, so all of it is tested without a GPU.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/timeline.hpp"
+#include "profiler/measurement.hpp"
+
+namespace ddpx::cuda {
+
+struct Kernel {
+  std::string name;
+  std::array<int, 3> grid{1, 1, 1};
+  std::array<int, 3> block{1, 1, 1};
+  std::array<int, 3> cluster{1, 1, 1};  // blocks; 1 x 1 x 1 below compute capability 9.0
+  std::optional<int> max_active_clusters;
+  int registers_per_thread = 0;
+  int static_shared_bytes = 0;
+  int dynamic_shared_bytes = 0;
+  int device = 0;
+  int stream = 0;
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint32_t correlation = 0;
+
+  [[nodiscard]] double blocks() const;
+  [[nodiscard]] Seconds duration() const;
+};
+
+// A copy or a memory set by the GPU.
+struct Transfer {
+  std::string name;  // "copy host to device", "set", ...
+  double bytes = 0;
+  int device = 0;
+  int stream = 0;
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+};
+
+struct Trace {
+  std::vector<Kernel> kernels;  // by start
+  std::vector<Transfer> transfers;
+  // Records the tracer had no room for, and those it delivered without times.
+  std::uint64_t dropped = 0;
+  std::uint64_t untimed = 0;
+};
+
+// Every kernel of NCCL has it in its name (ncclDevKernel_..., ncclKernel_...). The algorithm that
+// the name goes on with is the entry's and often not the one that ran: nccl_log.hpp tells that.
+[[nodiscard]] bool is_collective(const Kernel& kernel);
+
+// NCCL launches one block per channel (src/enqueue.cc); nullopt for other kernels.
+[[nodiscard]] std::optional<int> channels_of(const Kernel& kernel);
+
+// Does the kernel distribute its tiles over a grid that just fills the GPU? From compute capability
+// 9.0 on libraries have such kernels; they take a whole multiprocessor each and launch as many
+// blocks as there are multiprocessors, rounded down to whole clusters, or as many clusters as fit.
+// On older parts the same grid is chance (128 tiles on the 128 multiprocessors of an RTX 4090).
+// Two H200: nvjet kernels of grid 2 x 66 on 132, cluster 1 x 2, slowed by 1.34 to 1.37 beside 24
+// channels, where one wave turned into two would take 2.
+[[nodiscard]] bool is_persistent(const Kernel& kernel, const Device& device);
+
+struct MainKernel {
+  KernelRecord record;
+  double share = 0;  // of the time of all kernels that are no collective
+  int launches = 0;
+};
+
+// The kernel that did most of the work of repeated runs of one operation: of kernels alike in name,
+// grid, block and memory, those with the longest time together. Transpose, split-K and epilogue
+// kernels that a library adds are not it. nullopt without kernels.
+[[nodiscard]] std::optional<MainKernel> main_kernel(std::span<const Kernel> kernels,
+                                                    const Device& device);
+
+// Share of `kernel`'s time during which a collective ran on its device; collectives that overlap
+// each other count once. 0 for a kernel without duration.
+[[nodiscard]] double share_beside(const Kernel& kernel, std::span<const Kernel> others);
+
+// One device's records from the earliest on: collectives are communication, all else computes.
+[[nodiscard]] Timeline timeline_of(const Trace& trace, int device);
+
+}  // namespace ddpx::cuda

@@ -1,0 +1,139 @@
+#include "profiler/cuda/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/error.hpp"
+
+namespace ddpx::cuda {
+namespace {
+
+constexpr double kMostRing = 64;
+constexpr double kMostBytes = 8e9;  // of one ring
+constexpr float kRate = 1e-6F;
+
+std::size_t count(double value) { return static_cast<std::size_t>(value); }
+
+}  // namespace
+
+bool Workload::supports(const Operation& operation, const Gpu& gpu, int ranks) {
+  if (const auto* product = std::get_if<Product>(&operation)) return gpu.supports(product->dtype);
+  if (const auto* call = std::get_if<CollectiveCall>(&operation)) {
+    const double shard = call->bytes.value() / element_bytes(call->dtype) / ranks;
+    return ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32 &&
+           gpu.supports(call->dtype) && shard >= 1 && shard == std::floor(shard);
+  }
+  return true;
+}
+
+Workload::Workload(const Operation& operation, Gpu& gpu, Communicator& communicator)
+    : gpu_(gpu), communicator_(communicator), stream_(gpu.compute()) {
+  if (!supports(operation, gpu, communicator.ranks()))
+    throw DeviceError("CUDA backend: does not support " + describe(operation));
+  std::visit([this](const auto& o) { prepare(o); }, operation);
+}
+
+Elements Workload::buffer(std::size_t count, DType dtype) {
+  const std::size_t bytes = count * static_cast<std::size_t>(element_bytes(dtype));
+  memory_.push_back(allocate_memory(std::max<std::size_t>(bytes, 1)));
+  const Elements elements{memory_.back().get(), count, dtype};
+  fill_random(elements, static_cast<unsigned>(memory_.size()), gpu_.compute());
+  check(cudaStreamSynchronize(gpu_.compute()), "filling operands");
+  return elements;
+}
+
+std::size_t Workload::ring_for(double bytes) const {
+  const double cold = std::ceil(2.0 * static_cast<double>(gpu_.l2_bytes()) / bytes);
+  const double room = std::floor(kMostBytes / bytes);
+  return count(std::max(1.0, std::min({std::max(cold, 2.0), room, kMostRing})));
+}
+
+void Workload::prepare(const Product& product) {
+  const std::size_t inputs = count(product.rows * product.in);
+  const std::size_t outputs = count(product.rows * product.out);
+  const std::size_t weights = count(product.in * product.out);
+  // The hot operand is what the step has just written; the cold ones go round.
+  struct Cold {
+    Elements read;
+    Elements written;
+  };
+  const bool forward = product.pass == Pass::forward;
+  const bool weight_gradient = product.pass == Pass::weight_gradient;
+  const Elements hot = buffer(forward ? inputs : outputs, product.dtype);
+  const std::size_t read = weight_gradient ? inputs : weights;
+  const std::size_t written = weight_gradient ? weights : forward ? outputs : inputs;
+  const double bytes = element_bytes(product.dtype) *
+                       static_cast<double>(read + (weight_gradient || forward ? written : 0));
+  const std::size_t layers = ring_for(bytes);
+  // The gradient handed on is overwritten by every layer in turn; outputs and weight gradients are
+  // kept, so each layer has its own.
+  const Elements handed_on =
+      product.pass == Pass::data_gradient ? buffer(written, product.dtype) : Elements{};
+  std::vector<Cold> ring;
+  for (std::size_t i = 0; i < layers; ++i)
+    ring.push_back({buffer(read, product.dtype),
+                    handed_on.data != nullptr ? handed_on : buffer(written, product.dtype)});
+  issue_ = [this, product, hot, ring = std::move(ring)](std::size_t i) {
+    const Cold& layer = ring[i % ring.size()];
+    gpu_.multiply(product, hot.data, layer.read.data, layer.written.data);
+  };
+}
+
+void Workload::prepare(const CollectiveCall& call) {
+  stream_ = gpu_.communication();
+  const std::size_t whole = count(call.bytes.value() / element_bytes(call.dtype));
+  const std::size_t shard = whole / static_cast<std::size_t>(communicator_.ranks());
+  const Elements all = buffer(whole, call.dtype);
+  // Sums of random numbers, again and again, would leave the range; of zeros they stay, and NCCL's
+  // speed does not depend on values.
+  check(cudaMemset(all.data, 0, whole * static_cast<std::size_t>(element_bytes(call.dtype))),
+        "clearing a buffer");
+  const Elements part =
+      call.kind == Collective::all_reduce ? Elements{} : buffer(shard, call.dtype);
+  issue_ = [this, kind = call.kind, all, part](std::size_t) {
+    const Elements from = kind == Collective::all_gather ? part : all;
+    const Elements to = kind == Collective::reduce_scatter ? part : all;
+    communicator_.issue(kind, from, to, stream_);
+  };
+}
+
+void Workload::prepare(const Copy& copy) {
+  const std::size_t bytes = count(copy.bytes.value());
+  const std::size_t floats = (bytes + sizeof(float) - 1) / sizeof(float);
+  std::vector<std::pair<Elements, Elements>> ring;
+  for (std::size_t i = ring_for(2 * copy.bytes.value()); i > 0; --i)
+    ring.emplace_back(buffer(floats, DType::fp32), buffer(floats, DType::fp32));
+  issue_ = [this, ring = std::move(ring)](std::size_t i) {
+    const auto& [from, to] = ring[i % ring.size()];
+    copy_scaled(from, 0.5F, to, stream_);
+  };
+}
+
+void Workload::prepare(const OptimizerStep& step) {
+  const std::size_t parameters = count(step.parameters);
+  const bool moments = step.optimizer == Optimizer::adamw;
+  std::vector<std::vector<Elements>> ring;
+  for (std::size_t i = ring_for((moments ? 16 : 8) * step.parameters); i > 0; --i) {
+    std::vector<Elements> state;
+    for (int k = 0; k < (moments ? 4 : 2); ++k) state.push_back(buffer(parameters, DType::fp32));
+    // Second moments are squares: a root of less than nothing would be no number.
+    if (moments)
+      check(cudaMemset(state[3].data, 0, parameters * sizeof(float)), "clearing second moments");
+    ring.push_back(std::move(state));
+  }
+  issue_ = [this, moments, ring = std::move(ring)](std::size_t i) {
+    const std::vector<Elements>& s = ring[i % ring.size()];
+    if (moments) {
+      adamw(s[0], s[1], s[2], s[3], kRate, stream_);
+    } else {
+      sgd(s[0], s[1], kRate, stream_);
+    }
+  };
+}
+
+void Workload::prepare(const Launch& /*launch*/) {
+  const Elements one = buffer(1, DType::fp32);
+  issue_ = [this, one](std::size_t) { copy_scaled(one, 1.0F, one, stream_); };
+}
+
+}  // namespace ddpx::cuda

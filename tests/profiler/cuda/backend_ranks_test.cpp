@@ -1,0 +1,183 @@
+// The contract of backends on GPUs, and what every kernel of the engine computes against the mock
+// device's, which are written independently.
+#include "profiler/cuda/backend.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "profiler/cuda/device.hpp"
+#include "tests/profiler/backend_contract.hpp"
+#include "tests/profiler/engine/mock_device.hpp"
+#include "tests/profiler/ranks.hpp"
+
+namespace ddpx::test {
+namespace {
+
+Backend& backend_on_ranks() {
+  static Pulse quiet;
+  static cuda::CudaBackend backend(quiet);
+  return backend;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendContract,
+                         testing::Values(BackendUnderTest{"ranks", &backend_on_ranks,
+                                                          &same_on_all_ranks}),
+                         name_of);
+
+TEST(CudaBackend, describes_the_gpu_and_the_libraries_it_stands_on) {
+  const Hardware hardware = backend_on_ranks().hardware();
+  EXPECT_GT(hardware.device.multiprocessors, 0);
+  EXPECT_GE(hardware.device.compute_capability, 75);
+  EXPECT_GT(hardware.device.memory.value(), 1e9);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : hardware.context) keys.push_back(key);
+  EXPECT_THAT(keys, testing::IsSupersetOf({"nccl", "cublas", "cuda_driver"}));
+}
+
+std::vector<float> numbers(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& v : values) v = uniform(random);
+  return values;
+}
+
+// Runs `work` with the same inputs on a device; returns what it left in each buffer.
+using Work = std::function<void(engine::Device&, std::vector<engine::Slice>&)>;
+std::vector<std::vector<float>> left_by(engine::Device& device,
+                                        const std::vector<std::size_t>& sizes, const Work& work) {
+  std::vector<engine::Buffer> buffers;
+  std::vector<engine::Slice> slices;
+  unsigned seed = 0;
+  for (const std::size_t size : sizes) {
+    buffers.push_back(device.allocate(size, DType::fp32));
+    slices.push_back(buffers.back().all());
+    device.upload(numbers(size, ++seed), slices.back());
+  }
+  work(device, slices);
+  device.synchronize();
+  std::vector<std::vector<float>> results;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    results.emplace_back(sizes[i]);
+    device.download(slices[i], results.back());
+  }
+  return results;
+}
+
+void expect_same(const std::vector<std::size_t>& sizes, const Work& work, double tolerance) {
+  engine::MockDevice mock;
+  const auto here = left_by(shared_device(), sizes, work);
+  const auto reference = left_by(mock, sizes, work);
+  for (std::size_t b = 0; b < here.size(); ++b) {
+    for (std::size_t i = 0; i < here[b].size(); ++i)
+      ASSERT_NEAR(here[b][i], reference[b][i], tolerance) << "buffer " << b << " at " << i;
+  }
+}
+
+// Odd and even sizes: what can be moved four at a time, and what cannot.
+constexpr std::size_t kRows = 37;
+constexpr std::size_t kSizes[] = {21, 64, 200};
+
+TEST(CudaKernels, products_of_all_passes_equal_the_reference) {
+  for (const std::size_t in : kSizes) {
+    for (const std::size_t out : kSizes) {
+      const auto product = [&](Pass pass) {
+        return Product{pass, DType::fp32, kRows, static_cast<double>(in), static_cast<double>(out)};
+      };
+      expect_same(
+          {kRows * in, out * in, kRows * out},
+          [&](engine::Device& d, auto& s) { d.product(product(Pass::forward), s[0], s[1], s[2]); },
+          1e-4);
+      expect_same(
+          {kRows * out, out * in, kRows * in},
+          [&](engine::Device& d, auto& s) {
+            d.product(product(Pass::data_gradient), s[0], s[1], s[2]);
+          },
+          1e-4);
+      expect_same(
+          {kRows * out, kRows * in, out * in},
+          [&](engine::Device& d, auto& s) {
+            d.product(product(Pass::weight_gradient), s[0], s[1], s[2]);
+          },
+          1e-4);
+    }
+  }
+}
+
+TEST(CudaKernels, elementwise_kernels_equal_the_reference) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{3}, std::size_t{64}, std::size_t{4097}}) {
+    expect_same(
+        {n, n}, [](engine::Device& d, auto& s) { d.relu_backward(s[0], s[1]); }, 0);
+    expect_same(
+        {n, n}, [](engine::Device& d, auto& s) { d.copy(s[0], s[1]); }, 0);
+    expect_same(
+        {n, n}, [](engine::Device& d, auto& s) { d.copy_scaled(s[0], 0.5F, s[1]); }, 0);
+    expect_same(
+        {n, n}, [](engine::Device& d, auto& s) { d.add(s[0], s[1]); }, 1e-7);
+    // One rounding less where the multiplication is fused.
+    expect_same(
+        {n, n}, [](engine::Device& d, auto& s) { d.sgd(s[0], s[1], 0.1F); }, 2.5e-7);
+    const auto scaled =
+        left_by(shared_device(), {n}, [](engine::Device& d, auto& s) { d.scale(s[0], 0.25F); });
+    const std::vector<float> before = numbers(n, 1);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(scaled[0][i], 0.25F * before[i]);
+    // Away from the alignment of memory.
+    if (n > 3) {
+      expect_same(
+          {n, n},
+          [n](engine::Device& d, auto& s) {
+            d.copy_scaled(s[0].part(1, n - 3), 0.5F, s[1].part(2, n - 3));
+          },
+          0);
+    }
+  }
+}
+
+TEST(CudaKernels, rows_and_columns_equal_the_reference) {
+  for (const std::size_t columns : kSizes) {
+    const std::vector<std::size_t> sizes{kRows * columns, columns};
+    for (const bool relu : {false, true})
+      expect_same(
+          sizes, [relu](engine::Device& d, auto& s) { d.add_bias(s[0], s[1], relu); }, 1e-7);
+    expect_same(
+        sizes, [](engine::Device& d, auto& s) { d.bias_gradient(s[0], s[1]); }, 1e-5);
+  }
+}
+
+TEST(CudaKernels, the_loss_and_its_gradient_equal_the_reference) {
+  for (const std::size_t classes : kSizes) {
+    for (const bool fresh : {true, false}) {
+      expect_same(
+          {kRows * classes, kRows, 1, kRows * classes},
+          [&](engine::Device& d, auto& s) {
+            std::vector<float> labels(kRows);
+            for (std::size_t i = 0; i < kRows; ++i) labels[i] = static_cast<float>(i * 7 % classes);
+            d.upload(labels, s[1]);
+            d.cross_entropy(s[0], s[1], 0.25F, fresh, s[2], s[3]);
+          },
+          1e-4);
+    }
+  }
+}
+
+TEST(CudaKernels, casts_round_to_nearest_even_and_back) {
+  engine::Device& device = shared_device();
+  for (const DType half : {DType::fp16, DType::bf16}) {
+    const std::vector<float> values = numbers(1001, 5);
+    const engine::Buffer full = device.allocate(values.size(), DType::fp32);
+    const engine::Buffer small = device.allocate(values.size(), half);
+    device.upload(values, full.all());
+    device.cast(full.all(), small.all());
+    device.cast(small.all(), full.all());
+    std::vector<float> seen(values.size());
+    device.download(full.all(), seen);
+    const double bits = half == DType::fp16 ? 11 : 8;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_NEAR(seen[i], values[i], std::abs(values[i]) * std::exp2(-bits) + 1e-7);
+  }
+}
+
+}  // namespace
+}  // namespace ddpx::test

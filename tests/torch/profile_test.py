@@ -1,0 +1,106 @@
+"""kernels.py and segments.py: what a trace says, from traces written down here."""
+
+import unittest
+
+import support  # noqa: F401  (the package's place)
+
+from ddpx_torch import kernels
+from ddpx_torch.segments import add_kernels, add_wall_times, group_of_module, groups_of
+
+
+def kernel(name, begin, duration, stream=7, **args):
+    return {"ph": "X", "cat": "kernel", "name": name, "ts": begin, "dur": duration, "args": {"stream": stream, **args}}
+
+
+class Kernels(unittest.TestCase):
+    def test_nccl_s_kernels_are_known_in_every_spelling(self):
+        for name in (
+            "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            "ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)",
+            "void ncclKernel_ReduceScatter_RING_SIMPLE_Sum_float(ncclDevComm*)",
+        ):
+            self.assertTrue(kernels.is_collective(name), name)
+        self.assertFalse(kernels.is_collective("ampere_sgemm_128x64_tn"))
+
+    def test_overlapping_work_is_counted_once(self):
+        spans = kernels.spans_of([kernel("a", 0, 10), kernel("b", 5, 10, stream=9), kernel("c", 30, 5)])
+        self.assertAlmostEqual(kernels.union(spans), 20e-6)
+
+    def test_waiting_is_a_collective_that_runs_alone(self):
+        events = [kernel("gemm", 0, 10), kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 4, 16, stream=9)]
+        busy, waiting = kernels.busy_and_waiting(kernels.spans_of(events), 2)
+        self.assertAlmostEqual(busy, 10e-6)
+        self.assertAlmostEqual(waiting, 5e-6)
+
+    def test_only_device_work_is_taken_from_a_trace(self):
+        events = [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 5},
+            {"ph": "i", "cat": "kernel", "name": "mark", "ts": 0},
+            {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD", "ts": 2, "dur": 3, "args": {"stream": "7"}},
+            {"name": "process_name", "ph": "M", "args": {}},
+        ]
+        self.assertEqual([span.name for span in kernels.spans_of(events)], ["Memcpy DtoD"])
+
+    def test_a_launch_is_blocks_times_threads_and_what_they_hold(self):
+        span = kernels.spans_of([kernel("sgemm", 0, 1, grid=[8, 4, 2], block=[256, 1, 1], **{"registers per thread": 90, "shared memory": 1024})])[0]
+        record = kernels.record_of(span, 132)
+        self.assertEqual((record["blocks"], record["threads"]), (64, 256))
+        self.assertEqual((record["registers_per_thread"], record["shared_bytes"], record["persistent"]), (90, 1024, False))
+        self.assertIsNone(kernels.record_of(kernels.spans_of([kernel("x", 0, 1)])[0], 132))
+
+
+NAMES = ["a.weight", "a.bias", "c.weight"]
+
+
+class Segments(unittest.TestCase):
+    def test_parameters_of_one_module_that_arrive_together_are_a_layer(self):
+        groups = groups_of([2, 1, 0], NAMES)
+        self.assertEqual([(g.module, g.parameters) for g in groups], [("c", [2]), ("a", [1, 0])])
+        apart = groups_of([1, 2, 0], NAMES)  # a module whose parameters arrive apart is two
+        self.assertEqual([g.module for g in apart], ["a", "c", "a"])
+
+    def test_modules_without_parameters_belong_to_the_one_before(self):
+        groups = groups_of([2, 1, 0], NAMES)
+        self.assertEqual(group_of_module(groups, ["pre", "a", "relu", "c"], [0, 1, 2, 3]), {1: 1, 2: 1, 3: 0, 0: 1})
+
+    def test_every_moment_of_the_step_goes_to_one_layer(self):
+        groups = groups_of([2, 1, 0], NAMES)
+        seen = [
+            ("begin", 0, 0.0),
+            ("forward", 0, 0.5),
+            ("forward", 1, 1.0),
+            ("forward", 2, 3.0),
+            ("backward", 0, 7.0),
+            ("ready", 2, 9.0),
+            ("ready", 1, 10.0),
+            ("ready", 0, 14.0),
+            ("end", 0, 15.0),
+            ("done", 0, 17.0),
+        ]
+        add_wall_times(groups, seen, ["a", "relu", "c"])
+        self.assertEqual([(g.module, g.forward, g.backward) for g in groups], [("c", 4.0, 2.0), ("a", 3.0, 6.0)])
+
+    def test_kernels_go_to_where_they_were_launched_not_to_where_they_ran(self):
+        groups = groups_of([2, 1, 0], NAMES)
+        marks = [
+            ("begin", 0, 0.0),
+            ("forward", 0, 1.0),
+            ("forward", 1, 2.0),
+            ("backward", 0, 3.0),
+            ("ready", 2, 4.0),
+            ("ready", 1, 5.0),
+            ("ready", 0, 6.0),
+            ("end", 0, 7.0),
+        ]
+        late = [kernels.Span(f"k{i}", 100 + i, 100 + i + (i + 1)) for i in range(6)]  # seconds 1, 2, ... 6
+        spans = list(zip([0.5, 2.5, 3.5, 4.5, 6.5, 8.0], late))
+        optimizer = add_kernels(groups, marks, spans, ["a", "c"], lambda span: {"name": span.name})
+        self.assertEqual([(g.module, g.forward, g.backward) for g in groups], [("c", 2.0, 3.0), ("a", 1.0, 9.0)])
+        self.assertEqual([(g.forward_kernels, g.backward_kernels) for g in groups], [(1, 1), (1, 2)])
+        self.assertEqual([len(g.launches) for g in groups], [1, 2])
+        self.assertEqual(optimizer, 6.0)
+
+
+if __name__ == "__main__":
+    unittest.main()

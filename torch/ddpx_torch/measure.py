@@ -1,0 +1,215 @@
+"""`measure`: PyTorch's own speed on this host as raw measurements, for `ddpx-calibrate --from`: products, memory, links, and what
+the framework costs the host in a step, per tensor and per bucket."""
+
+import contextlib
+import os
+import sys
+
+from .errors import InputError, quoted
+from .files import check_writable, opening, read_json, write_json
+from .launch import Job, signals_end_it
+from .rows import DTYPES, Row
+from .run import Runner, choose_device, count_of, list_of, seconds_of, transports_of, visits_of
+from .strategy import parse_strategy
+
+SCHEMA = "ddpx.measurements"
+PARTS = ("compute", "link", "host")
+MIB = 1 << 20
+LARGEST = {"cpu": 64 * MIB, "cuda": 256 * MIB}
+WIDTHS = {"cpu": "128,256,512,1024", "cuda": "1024,2048,4096,8192"}
+BATCHES = {"cpu": "8,32,128", "cuda": "256,1024,4096"}
+
+
+def add_arguments(parser):
+    parser.add_argument("-o", "--measurements", metavar="FILE", required=True, help="the measurements file to write")
+    parser.add_argument("--parts", metavar="P,...", help="compute, link, host (default: all; host on GPUs only)")
+    parser.add_argument("--add-to", metavar="FILE", help="write FILE's measurements (of ddpx-calibrate --measurements) with these parts beside them")
+    parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="(default: GPUs where PyTorch sees one)")
+    parser.add_argument("--ranks", metavar="N", default="2", help="(default: 2)")
+    parser.add_argument("--transport", action="append", metavar="[NAME=]KIND", help="as for run; every one is a link of its own; repeatable")
+    parser.add_argument("--link", metavar="NAME", help="the link's name, with the environment as it is")
+    parser.add_argument("--widths", metavar="W,...", help="of products (default: %s; on CPUs %s)" % (WIDTHS["cuda"], WIDTHS["cpu"]))
+    parser.add_argument("--batches", metavar="B,...", help="of products (default: %s; on CPUs %s)" % (BATCHES["cuda"], BATCHES["cpu"]))
+    parser.add_argument("--dtypes", metavar="T,...", help="of products (default: fp32)")
+    parser.add_argument("--processes", metavar="N", default="3", help="fresh process sets of the host's steps (default: 3)")
+    parser.add_argument("--threads", metavar="N", default="1", help="of each rank on a CPU (default: 1)")
+    parser.add_argument("--patience", metavar="S", default="300", help="ranks silent for so long have hung (default: 300)")
+    parser.add_argument("--name", metavar="TEXT", help="the machine's name (default: torch-cpu, torch-gpu)")
+
+
+def _sizes(most):
+    """1 KiB to `most`, doubling, and DistributedDataParallel's 25 MiB."""
+    sizes = [1 << power for power in range(10, 40) if 1 << power <= most]
+    return sorted(set(sizes + [25 * MIB]))
+
+
+def _topology(kind, device):
+    return {"p2p": "nvlink", "auto": "nvlink", "shm": "host_memory", "socket": "network"}[kind] if device == "cuda" else "network"
+
+
+# Steps so small that only the host takes time: layers of 64 features are 16 KiB, so that 17 KiB make a bucket of two.
+HOST_NETWORKS = ("mlp:width=64,depth=4", "mlp:width=64,depth=12", "mlp:width=64,depth=32")
+HOST_STRATEGIES = ("ddp", "ddp,bucket=17KiB", "ddp,bucket=70KiB", "ddp,accumulate=4", "ddp,compress=fp16", "ddp,compress=fp16,bucket=70KiB", "fsdp=unit")
+
+
+def host_rows(link):
+    rows = []
+    for network in HOST_NETWORKS:
+        for strategy in map(parse_strategy, HOST_STRATEGIES):
+            rows.append(Row(network, 2, link, strategy, "weak", "fp32", "sgd", 8))
+        for optimizer in ("sgd", "adamw"):
+            for words in ("ddp", "ddp,accumulate=4"):
+                rows.append(Row(network, 1, link, parse_strategy(words), "weak", "fp32", optimizer, 8))
+    return rows
+
+
+def _step_sample(row, reports):
+    times = [time for report in reports for time in report["step_times_s"]]
+    sample = {
+        "network": row.network,
+        "batch_per_rank": row.batch,
+        "micro_batches": row.strategy.micro_batches,
+        "dtype": row.dtype,
+        "optimizer": row.optimizer,
+        "engine": "torch",
+        "clocks": "burst",
+        "step_times_s": times,
+        "note": f"{len(reports)} fresh processes of ddpx_torch",
+    }
+    if row.gpus > 1:
+        sample.update(gpus=row.gpus, strategy=row.strategy.describe())
+    return sample
+
+
+class _Measuring:
+    def __init__(self, options, device):
+        self.options, self.device = options, device
+        self.ranks = count_of("--ranks", options.ranks, 256, 2)
+        self.patience = seconds_of("--patience", options.patience)
+        self.threads = count_of("--threads", options.threads, 1024)
+        numbers = lambda flag, text, most: [count_of(flag, word, most) for word in text.split(",")]
+        self.widths = numbers("--widths", options.widths or WIDTHS[device], 65536)
+        self.batches = numbers("--batches", options.batches or BATCHES[device], 1 << 22)
+        self.dtypes = list_of("--dtypes", options.dtypes or "fp32", DTYPES)
+        self.processes = count_of("--processes", options.processes, 1000)
+        self.transports = transports_of(options, device)
+        self.samples = {}
+        self.device_json = None
+        self.context = {}
+
+    def take(self, report):
+        self.device_json = report.pop("device", self.device_json)
+        for key, values in report.items():
+            self.samples.setdefault(key, []).extend(values)
+
+    def job(self, transport, parts, **members):
+        words = {"compute": "products", "grids": "kernel records", "link": "collectives", "beside": "products beside collectives"}
+        return {
+            "mode": "measure",
+            "verb": "measuring",
+            "parts": parts,
+            "words": {str(i): words[part] for i, part in enumerate(parts)},
+            "device": self.device,
+            "threads": self.threads,
+            "link": transport.name,
+            "dtypes": self.dtypes,
+            "widths": self.widths,
+            "batches": self.batches,
+            "copy_bytes": [4 * MIB, 32 * MIB] if self.device == "cpu" else [64 * MIB, 512 * MIB],
+            "optimizer_parameters": [10**6, 4 * 10**6] if self.device == "cpu" else [10**7, 10**8],
+            "sizes": _sizes(LARGEST[self.device]),
+            "collectives": self.collectives(),
+            "beside": [[32, 512, 4 * MIB], [32, 512, 16 * MIB], [128, 256, MIB]],
+            **members,
+        }
+
+    def collectives(self):
+        kinds = [["all_reduce", "fp32"], ["all_reduce", "fp16"]]
+        if self.device == "cuda":
+            kinds += [["all_reduce", "bf16"], ["all_gather", "fp32"], ["reduce_scatter", "fp32"]]
+        return kinds
+
+    def start(self, transport, parts):
+        job = Job(self.job(transport, parts), self.ranks, transport.environment(os.environ), self.patience)
+        with contextlib.closing(job.run()) as reports:
+            for _, report in reports:
+                self.take(report)
+        self.context.update({k: v for k, v in job.hardware.items() if not k.startswith(("NCCL_", "GLOO_"))})
+
+    def links(self):
+        for transport in self.transports:
+            self.start(transport, ["link"] + (["beside"] if self.device == "cpu" else []))
+            self.samples.setdefault("links", []).append(
+                {
+                    "name": transport.name,
+                    "title": f"{self.ranks} ranks of this host, {'NCCL' if self.device == 'cuda' else 'Gloo'} through PyTorch",
+                    "topology": _topology(transport.kind, self.device),
+                    "source": " ".join(f"{k}={v}" for k, v in transport.switches().items()) or "no switches",
+                }
+            )
+
+    def compute(self):
+        self.start(self.transports[0], ["compute"])
+        if self.device == "cpu":
+            return
+        self.start(self.transports[0], ["grids"])
+        records = self.samples.pop("grids")
+        for product, record in zip(self.samples["products"], records):
+            if record:
+                product["kernel"] = record
+
+    def host(self):
+        rows = host_rows(self.transports[0].name)
+        runner = Runner(self.transports, self.device, rows, {"seconds": 0.3, "repeats": 5}, self.patience, self.threads)
+        for link, channels, members in visits_of(rows, self.processes, None, 1):
+            runner.visit(link, channels, members)
+        self.samples["steps"] = [_step_sample(row, runner.campaign.reports[row]) for row in rows]
+        self.context.update(runner.campaign.context)
+
+
+LISTS = ("links", "products", "collectives", "copies", "optimizers", "launches", "besides", "steps")
+
+
+def _document(options, measuring, parts):
+    device = measuring.device
+    if options.add_to:
+        document = read_json(options.add_to, "a measurements file")
+        if document.get("schema") != SCHEMA or document.get("schema_version") != 1:
+            raise InputError(quoted(options.add_to), f"is no measurements file of version 1: its schema is {quoted(document.get('schema'))}")
+    else:
+        document = opening(SCHEMA, {})
+        document.update(name=options.name or f"torch-{'gpu' if device == 'cuda' else 'cpu'}", source="measured by python3 -m ddpx_torch measure")
+        document.update(device=measuring.device_json, links=[], products=[], collectives=[], copies=[], optimizers=[], steps=[])
+        document["priors"] = [
+            {"constant": "residual", "value": 0.03, "relative_error": 0.0, "source": "a fresh process moves a step by some per cent"}
+        ]
+        document["notes"] = []
+    for key in LISTS:
+        if key in measuring.samples:
+            document[key] = document.get(key, []) + measuring.samples[key]
+    if "launches" not in document and not options.add_to:
+        document["priors"].append({"constant": "kernel_gap_s", "value": 1.5e-6, "relative_error": 0.3, "source": "gaps between kernels in traces of PyTorch steps"})
+    if "host" in parts:
+        document["priors"] = [p for p in document.get("priors", []) if not str(p.get("constant", "")).startswith("host.torch.")]
+    document["context"] = {**document.get("context", {}), **measuring.context}
+    document["notes"] = document.get("notes", []) + [f"{', '.join(parts)} measured through PyTorch by ddpx_torch"]
+    return document
+
+
+def run(options):
+    check_writable(options.measurements, "-o")
+    device = choose_device(options, count_of("--ranks", options.ranks, 256, 2))
+    usual = "compute,link" + (",host" if device == "cuda" and not options.add_to else "")
+    parts = list_of("--parts", options.parts or ("host" if options.add_to else usual), PARTS)
+    if "host" in parts and device == "cpu":
+        raise InputError("--parts", "host is for GPUs; on a CPU the host's work and the model's are one, and products and captures hold both")
+    if not options.add_to and "compute" not in parts:
+        raise InputError("--parts", "without compute need --add-to FILE: alone they make no machine")
+    measuring = _Measuring(options, device)
+    with signals_end_it():
+        for part in parts:
+            sys.stderr.write(f"ddpx_torch: measuring {part}\n")
+            {"compute": measuring.compute, "link": measuring.links, "host": measuring.host}[part]()
+    write_json(options.measurements, _document(options, measuring, parts))
+    sys.stderr.write(f"ddpx_torch: wrote {options.measurements}; ddpx-calibrate --from {options.measurements} fits it\n")
+    return 0

@@ -1,0 +1,262 @@
+"""One rank: trains the rows of its job and writes what it found, line by line, for the launcher to read."""
+
+import datetime
+import gc
+import json
+import math
+import os
+import sys
+import threading
+import time
+
+from .errors import DeviceError, InputError, one_line
+from .rows import row_of
+
+REFUSED, FAILED = 2, 3  # exit codes, as of the programs
+WAIT = datetime.timedelta(hours=2)  # the launcher ends ranks that hang
+
+
+class Alone:
+    """The ranks of a job of one."""
+
+    rank, world = 0, 1
+
+    def exchange(self, value, ranks=1):
+        return [value]
+
+    def group(self, ranks):
+        return None
+
+    def close(self):
+        pass
+
+
+class Together:
+    """Ranks that meet at a store: values of all ranks by key, without occupying the device."""
+
+    def __init__(self, rank, world, device, store=None):
+        import torch.distributed as dist
+
+        self.rank, self.world = rank, world
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        where = {"init_method": "env://"} if store is None else {"store": store}
+        dist.init_process_group(backend, rank=rank, world_size=world, timeout=WAIT, **where)
+        self.store = dist.PrefixStore("ddpx", store or dist.distributed_c10d._get_default_store())
+        self.store.set_timeout(WAIT)
+        self.meetings = {}
+        self.groups = {}
+
+    def exchange(self, value, ranks=None):
+        """The values of the first `ranks` ranks, all of which ask; all ranks where none is given."""
+        ranks = ranks or self.world
+        self.meetings[ranks] = self.meetings.get(ranks, 0) + 1
+        place = f"{ranks}/{self.meetings[ranks]}"
+        self.store.set(f"{place}/{self.rank}", json.dumps(value))
+        return [json.loads(self.store.get(f"{place}/{other}")) for other in range(ranks)]
+
+    def group(self, ranks):
+        """The process group of the first `ranks` ranks; every rank asks for it."""
+        import torch.distributed as dist
+
+        if ranks == self.world or ranks == 1:
+            return None
+        if ranks not in self.groups:
+            self.groups[ranks] = dist.new_group(list(range(ranks)))
+        return self.groups[ranks]
+
+    def close(self):
+        import torch.distributed as dist
+
+        dist.destroy_process_group()
+
+
+def _check_memory(row, device, ranks):
+    """Says in one line what an out-of-memory killer would not: weights, gradients, buckets and optimizer state in fp32."""
+    import torch
+
+    from .networks import parse_network
+
+    parameters = parse_network(row.network).parameters()
+    if parameters is None:
+        return
+    copies = 2 + (row.gpus > 1 and not row.strategy.fsdp) + 2 * (row.optimizer == "adamw")
+    need = 4.0 * parameters * copies / (row.gpus if row.strategy.fsdp else 1)
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+    else:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = next(float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+        free /= min(ranks, row.gpus)
+    if need > free:
+        raise DeviceError(
+            f"training {row.words()}: it does not fit: weights, gradients and optimizer state take {need / 2**30:.3g} GiB "
+            f"on each rank and {free / 2**30:.3g} GiB are free; make the network smaller"
+        )
+
+
+def _train(row, job, device, mates, tick):
+    """One row on the ranks it is for; the rest wait."""
+    import torch
+
+    from . import models, timing, training
+    from .networks import parse_network
+
+    group = mates.group(row.gpus)
+    if mates.rank >= row.gpus:
+        return None
+
+    def slowest(values):
+        of_all = mates.exchange(values, row.gpus)
+        return [max(column) for column in zip(*of_all)] if isinstance(values, list) else max(of_all)
+
+    training.check_supported(row, device)
+    _check_memory(row, device, mates.world)
+    training.set_precision(row.dtype)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    network = parse_network(row.network)
+    work = models.build(network, row.samples(), device, job["seed"], mates.rank)
+    trainer = training.Trainer(row, work, device, group, job["ddp_options"])
+    if job["mode"] == "records":
+        return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus))
+    limits = timing.Timing(**job["timing"])
+    timed = timing.time_steps(trainer, device, limits, tick, slowest, lambda: mates.exchange(0, row.gpus))
+    loss = float(trainer.loss)
+    if not math.isfinite(loss):
+        raise DeviceError(f"training {row.words()}: the loss became {loss}; these times are not those of training")
+    context = {"steps_per_time": str(timed.steps_per_block)}
+    buckets = trainer.bucket_bytes()
+    if buckets and row.strategy.sync:
+        context["bucket_bytes"] = ",".join(map(str, buckets))
+    if device.type == "cuda":
+        context["issue_time_s"] = f"{timed.issue_time_s:.6g}"
+        context["memory_bytes"] = str(torch.cuda.max_memory_allocated(device))
+    return {"step_times_s": timed.block_times_s, "context": context}
+
+
+def _records(trainer, device, row, together, steps=3):
+    """What the device did in some steps. In process sets of their own: a process in which kernels were recorded once may
+    launch more slowly ever after."""
+    from . import kernels
+    from .timing import DROPPED, synchronize
+
+    def run(count):
+        for _ in range(count):
+            trainer.step()
+        synchronize(device)
+
+    run(DROPPED + 1)
+    kernels.recorded(lambda: run(1))  # the first recording of a process sets CUPTI up meanwhile
+    together()
+    spans = kernels.spans_of(kernels.recorded(lambda: run(steps)))
+    if not spans:
+        return {}
+    busy, waiting = kernels.busy_and_waiting(spans, steps)
+    # ddpx-validate wants the one-GPU step's busy share, and the waiting of steps that wait.
+    return {"busy_s": busy} if row.gpus == 1 else {"waiting_s": waiting}
+
+
+def _hardware(device):
+    import torch
+
+    context = {"torch": str(torch.__version__), "python": ".".join(map(str, sys.version_info[:3]))}
+    if device.type == "cuda":
+        context["gpu"] = torch.cuda.get_device_name(device)
+        context["cuda"] = str(torch.version.cuda)
+        context["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+    else:
+        context["backend"] = "gloo"
+        context["threads"] = str(torch.get_num_threads())
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(("NCCL_", "GLOO_", "OMP_NUM", "CUDA_DEVICE", "CUDA_LAUNCH", "TORCH_NCCL", "PYTORCH_CUDA", "PYTORCH_ALLOC")):
+            context[name] = one_line(value, 100)
+    return context
+
+
+def work_through(job, mates, device, say):
+    """Trains the rows of the job; say(record) gets what the launcher reads."""
+    import torch
+
+    from . import models
+
+    say({"hardware": _hardware(device)})
+    if job["mode"] == "measure":
+        from .measuring import measure
+
+        measure(job, mates, device, say)
+        return
+    for index, members in job["rows"]:
+        row = row_of(members, "row")
+        say({"row": index, "rank_of": row.gpus})
+        try:
+            report = _train(row, job, device, mates, lambda: say({"tick": index}))
+        except (RuntimeError, MemoryError) as error:
+            if models.memory_error(error):
+                raise models.does_not_fit(row.words(), error) from error
+            raise DeviceError(f"training {row.words()}: {type(error).__name__}: {one_line(error)}") from error
+        mates.exchange(0)
+        say({"done": index, "report": report})
+        gc.collect()  # a DistributedDataParallel is part of a cycle
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def open_device(job, local_rank):
+    import torch
+
+    if job["device"] == "cuda":
+        device = torch.device("cuda", local_rank)
+        torch.cuda.set_device(device)
+        return device
+    torch.set_num_threads(job["threads"])
+    return torch.device("cpu")
+
+
+def _end_with_the_launcher():
+    """A launcher that was killed cannot end its ranks."""
+    launcher = os.getppid()
+
+    def watch():
+        while os.getppid() == launcher:
+            time.sleep(1)
+        os._exit(FAILED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main():
+    """Started by the launcher: FOLDER RANK WORLD."""
+    folder, rank, world = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    with open(os.path.join(folder, "job.json"), encoding="utf-8") as file:
+        job = json.load(file)
+    _end_with_the_launcher()
+    with open(os.path.join(folder, f"rank{rank}"), "w", encoding="utf-8") as out:
+
+        def say(record):
+            out.write(json.dumps(record) + "\n")
+            out.flush()
+
+        try:
+            device = open_device(job, rank)
+            mates = Alone()
+            if world > 1:
+                import torch.distributed as dist
+
+                mates = Together(rank, world, device, dist.FileStore(os.path.join(folder, "store"), world))
+            work_through(job, mates, device, say)
+            say({"finished": True})
+            mates.exchange(0)
+            mates.close()
+        except InputError as error:
+            say({"refused": one_line(error, 1000)})
+            os._exit(REFUSED)  # libraries that wait for the other ranks are not asked
+        except DeviceError as error:
+            say({"failed": one_line(error, 1000)})
+            os._exit(FAILED)
+        except Exception as error:
+            say({"failed": f"{type(error).__name__}: {one_line(error, 800)}"})
+            os._exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()
