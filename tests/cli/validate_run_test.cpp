@@ -140,7 +140,7 @@ TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
 TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_kept_elsewhere) {
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
-      test::run_on(test::Disk::full, directory_.string(), "ddpx-validate",
+      test::run_on(test::Disk::full, path(""), "ddpx-validate",
                    {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--network",
                     "mlp:width=32,depth=2", "--batch", "8", "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
@@ -156,7 +156,7 @@ TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_ke
 TEST_F(ValidateRun, without_permission_to_write_nothing_is_run) {
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
-      test::run_on(test::Disk::read_only, directory_.string(), "ddpx-validate",
+      test::run_on(test::Disk::read_only, path(""), "ddpx-validate",
                    {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
   EXPECT_EQ(result.program.lines(), 1) << result.program.err;
