@@ -9,9 +9,11 @@ packages=(
   libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy
-  python3-torch # the engine is tested against it
   iproute2      # tc shapes the links of the link test
 )
+
+# PyTorch is large and only its own tests need it, which are skipped without.
+[[ -n ${CI:-} ]] && packages+=(python3-torch)
 
 fail() {
   echo "setup.sh: $*" >&2

@@ -115,7 +115,7 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
     const std::string path =
         options.measurements ? *options.measurements : usual_measurements_path("unfinished");
     io::write_or_keep(path, *results);
-    const JobProgress progress = job.progress();
+    const JobProgress& progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
            " measurements are kept in " + path;
   } catch (const InputError& error) {

@@ -88,7 +88,6 @@ TEST(CapturedSteps, are_bound_by_their_own_host_where_that_is_slower) {
 TEST(CapturedSteps, take_longer_beside_a_collective_by_the_waves_of_their_kernels) {
   // 132 blocks, one on a multiprocessor: one wave alone, two where a collective holds some of them.
   Network network = captured_network();
-  static_cast<void>(network.layers.back().parameters());
   for (Layer& layer : network.layers) {
     layer.backward_launches = {{0.5, 132, 1024, 64, 0, false}};
   }

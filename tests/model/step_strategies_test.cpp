@@ -9,12 +9,9 @@ namespace ddpx {
 namespace {
 
 using test::line_link;
-using test::machine_for;
 using test::one_bucket_per_tensor;
-using test::plain_layers;
 using test::step;
 using test::term;
-using test::three_layers;
 using test::total;
 
 Machine machine() { return test::three_layer_machine(); }

@@ -4,7 +4,7 @@ import argparse
 import signal
 import sys
 
-from . import __version__, capturing, measure, merge, run
+from . import __version__, capturing, measure, merge, run, traces
 from .errors import DeviceError, InputError
 from .launch import Interrupted
 
@@ -29,6 +29,7 @@ def parser():
         ("run", run, "train rows in fresh processes and write a runs file"),
         ("capture", capturing, "measure a model on one device and write it as a network file"),
         ("measure", measure, "measure PyTorch's speed on this host, for ddpx-calibrate --from"),
+        ("trace", traces, "communication in torch.profiler's traces of a distributed run"),
         ("merge", merge, "join runs files of the same machine"),
     ):
         command = commands.add_parser(name, help=words, description=module.__doc__)

@@ -32,8 +32,10 @@ def run(options):
 
     from . import models
     from .captured import capture
+    from .timing import keep_freed_memory
 
     if device_name == "cpu":
+        keep_freed_memory()
         torch.set_num_threads(threads)
         device = torch.device("cpu")
     else:

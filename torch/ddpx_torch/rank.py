@@ -208,6 +208,9 @@ def open_device(job, local_rank):
         device = torch.device("cuda", local_rank)
         torch.cuda.set_device(device)
         return device
+    from .timing import keep_freed_memory
+
+    keep_freed_memory()
     torch.set_num_threads(job["threads"])
     return torch.device("cpu")
 

@@ -1,6 +1,8 @@
 """Step times of a trainer. Steps 1 to 3 never count: buckets are rebuilt at the second, and libraries choose their
 algorithms and take their memory in them (docs/pytorch.md)."""
 
+import contextlib
+import ctypes
 import time
 from dataclasses import dataclass, field
 
@@ -27,6 +29,16 @@ class Timed:
     block_times_s: list = field(default_factory=list)  # a step's, mean over each block
     steps_per_block: int = 1
     issue_time_s: float = 0.0  # of one step, by the host alone
+
+
+def keep_freed_memory():
+    """On CPUs. glibc gives large freed blocks back to the system in every step or never, by chance of how a process's heap
+    lies: a step of 1.5 ms then takes 5. Kept, every process has the fast one. mallopt(3)."""
+    trim_threshold, mmap_max, most = -1, -4, 2**31 - 1
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(trim_threshold, most)
+        libc.mallopt(mmap_max, 0)
 
 
 def synchronize(device):
