@@ -75,6 +75,19 @@ void point_of_an_unmeasured_shape(benchmark::State& state) {
 }
 BENCHMARK(point_of_an_unmeasured_shape);
 
+// The model the analytic peer of docs/bench.md was timed on.
+void point_of_a_gpt_of_12_layers(benchmark::State& state) {
+  const Machine m = machine();
+  const Link l = link();
+  const Network network =
+      gpt({.layers = 12, .hidden = 768, .heads = 16, .sequence = 2048, .vocabulary = 51200});
+  Job job;
+  job.batch_per_rank = 8;
+  job.gpus = 8;
+  for (auto _ : state) benchmark::DoNotOptimize(point_forecast(m, l, network, job).speedup.value);
+}
+BENCHMARK(point_of_a_gpt_of_12_layers);
+
 void interval(benchmark::State& state) {
   const Machine m = machine();
   const Link l = link();

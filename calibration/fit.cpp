@@ -30,7 +30,7 @@ HostCosts& host(Machine& machine, Engine engine) {
 }
 
 const std::map<std::string, Setter, std::less<>>& setters() {
-  static const std::map<std::string, Setter, std::less<>> table = [] {
+  static const std::map<std::string, Setter, std::less<>> kTable = [] {
     std::map<std::string, Setter, std::less<>> t;
     t["copy_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
       m.copy_bandwidth = estimate<BytesPerSecond>(p);
@@ -63,7 +63,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     }
     return t;
   }();
-  return table;
+  return kTable;
 }
 
 // "links.NAME.beside_compute" is the one constant of a link that its collectives cannot give.
@@ -81,7 +81,7 @@ bool set_link_constant(Machine& machine, const Prior& prior) {
   return false;
 }
 
-void apply_priors(const Measurements& measurements, Machine& machine) {
+void apply_priors(const Measurements& measurements, const FitOptions& options, Machine& machine) {
   std::map<std::string, std::string> borrowed;  // constants by source
   for (const Prior& prior : measurements.priors) {
     const auto setter = setters().find(prior.constant);
@@ -89,10 +89,13 @@ void apply_priors(const Measurements& measurements, Machine& machine) {
       setter->second(machine, prior);
     } else if (!set_link_constant(machine, prior)) {
       std::string accepted;
-      for (const auto& [constant, unused] : setters()) accepted += constant + ", ";
-      throw InputError("measurements " + measurements.name,
-                       "prior '" + prior.constant + "' is no constant of a machine; accepted: " +
-                           accepted + "links.NAME.beside_compute");
+      for (const auto& [constant, unused] : setters()) {
+        accepted += constant;
+        accepted += ", ";
+      }
+      throw InputError(options.place, "prior '" + prior.constant +
+                                          "' is no constant of a machine; accepted: " + accepted +
+                                          "links.NAME.beside_compute");
     }
     std::string& constants = borrowed[prior.source];
     constants += (constants.empty() ? "" : ", ") + prior.constant;
@@ -116,10 +119,10 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
                             "CPU ranks run the native engine, whose hook costs no overlap"};
   fit_links(measurements, options, machine, report);
   fit_beside(measurements, machine, report);
-  apply_priors(measurements, machine);
-  fit_memory(measurements, machine);
+  apply_priors(measurements, options, machine);
+  fit_memory(measurements, options, machine);
   fit_compute(measurements, options, machine, report);
-  fit_shared_host(measurements, machine, report);
+  fit_shared_host(measurements, machine, report, options);
   return machine;
 }
 

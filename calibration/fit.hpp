@@ -25,6 +25,8 @@ struct Residual {
 struct FitOptions {
   // A point further than this from what its neighbours say is flagged and left out.
   double misfit = 0.20;
+  // What errors name: the file the measurements come from.
+  std::string place = "measurements";
 };
 
 struct FitReport {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "calibration/fit_compute.hpp"
+#include "calibration/timed_steps.hpp"
 
 namespace ddpx {
 namespace {

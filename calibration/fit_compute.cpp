@@ -4,70 +4,19 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
-#include "model/network_spec.hpp"
-#include "model/step.hpp"
 
 namespace ddpx {
 namespace {
 
 constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
-constexpr double kStepFloor = 0.01;      // whole steps move by 1 % and more between processes
 constexpr double kBusy =
     0.90;  // a step is bound by the device from this busy share on (docs/model.md)
 constexpr double kFollowsFlops =
     0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
 constexpr double kHostLevel =
     1.25;  // a step this close to the fastest of all is taken to be bound by the host
-
-// A step without host costs: what the device alone would take.
-Step device_step(const Machine& machine, const StepSample& sample, const Network& network) {
-  Job job;
-  job.gpus = 1;
-  job.batch_per_rank = sample.batch;
-  job.dtype = sample.dtype;
-  job.optimizer = sample.optimizer;
-  job.engine = sample.engine;
-  job.strategy.micro_batches = sample.micro_batches;
-  Machine device = machine;
-  device.host = {};
-  device.sustained.reset();
-  return StepModel(device, Link{}, network, job).run();
-}
-
-double compute_seconds(const Step& step) {
-  return (step.term(Term::forward) + step.term(Term::backward)).value();
-}
-
-std::string describe(const StepSample& sample) {
-  return "one-GPU step " + sample.network + " batch " +
-         std::to_string(static_cast<long long>(sample.batch)) +
-         (sample.micro_batches > 1 ? " x" + std::to_string(sample.micro_batches) : "") + " " +
-         std::string(name(sample.dtype)) + (sample.clocks == Clocks::sustained ? " sustained" : "");
-}
-
-struct TimedStep {
-  const StepSample* sample;
-  Network network;
-  SampleSummary time;
-  double flops = 0;
-  double seconds_per_flop = 0;  // of the products, everything else taken out
-  bool device_bound = false;
-};
-
-std::vector<TimedStep> timed_steps(const Measurements& measurements, Clocks clocks) {
-  std::vector<TimedStep> steps;
-  for (const StepSample& sample : measurements.steps) {
-    if (sample.clocks != clocks || sample.gpus > 1) continue;
-    Network network = network_of(sample, measurements);
-    const double flops =
-        network.training_flops_per_sample().value() * sample.batch * sample.micro_batches;
-    steps.push_back({&sample, std::move(network), summarise(sample.seconds, kStepFloor), flops});
-  }
-  std::sort(steps.begin(), steps.end(),
-            [](const TimedStep& a, const TimedStep& b) { return a.flops > b.flops; });
-  return steps;
-}
 
 // Products of a network at one rate, as points of the table.
 void add_points(const TimedStep& step, Machine& machine) {
@@ -216,9 +165,10 @@ void keep_one_gpu_steps(const std::vector<TimedStep>& steps, Machine& machine) {
   }
 }
 
-void fit_sustained(const Measurements& measurements, Machine& machine, FitReport& report) {
+void fit_sustained(const Measurements& measurements, const FitOptions& options, Machine& machine,
+                   FitReport& report) {
   std::vector<double> factors;
-  for (const TimedStep& step : timed_steps(measurements, Clocks::sustained)) {
+  for (const TimedStep& step : timed_steps(measurements, options, Clocks::sustained)) {
     const Step device = device_step(machine, *step.sample, step.network);
     // Only products follow the clock; the optimizer and adding gradients follow memory.
     const double products = compute_seconds(device) * step.sample->micro_batches;
@@ -235,38 +185,7 @@ void fit_sustained(const Measurements& measurements, Machine& machine, FitReport
 
 }  // namespace
 
-// network_from() speaks of the command line; here the text stands in a file.
-Network network_of(const StepSample& sample, const Measurements& measurements) {
-  try {
-    return network_from(sample.network);
-  } catch (const InputError& error) {
-    std::string_view what = error.what();
-    constexpr std::string_view kFlag = "--network: ";
-    if (what.starts_with(kFlag)) what.remove_prefix(kFlag.size());
-    throw InputError("measurements " + measurements.name + ", steps, network", what);
-  }
-}
-
-SampleSummary summarise(std::span<const double> seconds, double floor) {
-  if (seconds.empty()) throw InputError("measurements", "a sample has no times");
-  std::vector<double> sorted(seconds.begin(), seconds.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto middle = [](const std::vector<double>& v) {
-    const std::size_t n = v.size();
-    return n % 2 == 1 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-  };
-  const double median = middle(sorted);
-  std::vector<double> deviations;
-  for (double s : sorted) deviations.push_back(std::abs(s - median));
-  std::sort(deviations.begin(), deviations.end());
-  // 1.4826 MAD estimates a normal's standard deviation; the median's standard error is sqrt(pi/2)
-  // times the mean's.
-  const double deviation = 1.4826 * middle(deviations);
-  const double error = 1.2533 * deviation / std::sqrt(static_cast<double>(sorted.size()));
-  return {median, std::max(floor, error / median)};
-}
-
-void fit_compute(const Measurements& measurements, const FitOptions& /*options*/, Machine& machine,
+void fit_compute(const Measurements& measurements, const FitOptions& options, Machine& machine,
                  FitReport& report) {
   for (const ProductSample& sample : measurements.products) {
     const SampleSummary time = summarise(sample.seconds, kProductFloor);
@@ -282,10 +201,10 @@ void fit_compute(const Measurements& measurements, const FitOptions& /*options*/
     }
     machine.products.push_back(std::move(point));
   }
-  std::vector<TimedStep> steps = timed_steps(measurements, Clocks::burst);
+  std::vector<TimedStep> steps = timed_steps(measurements, options, Clocks::burst);
   if (machine.products.empty() && steps.empty()) {
     throw InputError(
-        "measurements " + measurements.name,
+        options.place,
         "have neither products nor one-GPU steps, so compute cannot be fitted; add one of them");
   }
   if (!steps.empty()) {
@@ -302,7 +221,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& /*options*/
     fit_host(steps, machine, report);
     keep_one_gpu_steps(steps, machine);
   }
-  fit_sustained(measurements, machine, report);
+  fit_sustained(measurements, options, machine, report);
 }
 
 }  // namespace ddpx

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "calibration/fit_compute.hpp"
+#include "calibration/timed_steps.hpp"
 #include "model/buckets.hpp"
 #include "model/step.hpp"
 
@@ -55,7 +55,7 @@ struct Samples {
   std::vector<double> fsdp;
 };
 
-Samples samples_of(const Measurements& measurements, Engine engine) {
+Samples samples_of(const Measurements& measurements, Engine engine, const FitOptions& options) {
   Samples samples;
   const auto each = [&](auto&& take) {
     for (const StepSample& sample : measurements.steps) {
@@ -72,7 +72,7 @@ Samples samples_of(const Measurements& measurements, Engine engine) {
   each([&](const StepSample& sample, double one) {
     if (sample.gpus == 1 || !sample.strategy.sync) return;
     const int k = sample.micro_batches;
-    const Network network = network_of(sample, measurements);
+    const Network network = network_of(sample, options.place);
     const Shared shared{static_cast<double>(network.tensor_count()),
                         bucket_count(network, sample.strategy),
                         median(sample) - k * one - (k - 1) * extra, median(sample)};
@@ -168,11 +168,12 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
 
 }  // namespace
 
-void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report) {
+void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,
+                     const FitOptions& options) {
   for (const Engine engine : {Engine::native, Engine::torch}) {
     std::optional<HostCosts>& costs = machine.host.at(static_cast<std::size_t>(engine));
     if (!costs) continue;
-    fit_engine(samples_of(measurements, engine), *costs);
+    fit_engine(samples_of(measurements, engine, options), *costs);
     for (const StepSample& sample : measurements.steps) {
       if (sample.engine != engine || sample.gpus == 1) continue;
       const std::optional<double> one = alone(measurements, sample);

@@ -13,6 +13,7 @@ namespace ddpx {
 //   T(FSDP) - T(alone)           = fsdp
 // A shared step counts only beside the step of the same network alone. What there are no such steps
 // of keeps its prior. machine.host must have been fitted (fit_compute.hpp).
-void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report);
+void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,
+                     const FitOptions& options = {});
 
 }  // namespace ddpx

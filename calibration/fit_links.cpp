@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "calibration/fit_compute.hpp"
+#include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -176,8 +176,7 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
           .push_back(&sample);
     }
     if (curves.empty()) {
-      throw InputError("measurements " + measurements.name,
-                       "link '" + link.name + "' has no collective sample");
+      throw InputError(options.place, "link '" + link.name + "' has no collective sample");
     }
     for (const auto& [key, samples] : curves)
       link.curves.push_back(curve_of(samples, options, report));
@@ -185,9 +184,8 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
   }
   for (const CollectiveSample& sample : measurements.collectives) {
     if (!machine.find_link(sample.link)) {
-      throw InputError(
-          "measurements " + measurements.name,
-          "a collective sample names link '" + sample.link + "', which is not among its links");
+      throw InputError(options.place, "a collective sample names link '" + sample.link +
+                                          "', which is not among its links");
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/fit_compute.hpp"
+#include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -86,7 +86,7 @@ struct MemoryFit {
 
 }  // namespace
 
-void fit_memory(const Measurements& measurements, Machine& machine) {
+void fit_memory(const Measurements& measurements, const FitOptions& options, Machine& machine) {
   MemoryFit copies;
   for (const CopySample& sample : measurements.copies)
     copies.add(2 * sample.bytes, sample.working_set, sample.seconds);
@@ -107,11 +107,10 @@ void fit_memory(const Measurements& measurements, Machine& machine) {
   if (machine.device.multiprocessors > 0) fit_memory_kernels(measurements, machine);
   for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
     if (bandwidth->value.value() > 0) continue;
-    throw InputError(
-        "measurements " + measurements.name,
-        std::string("have neither samples nor a prior for ") +
-            (bandwidth == &machine.copy_bandwidth ? "copy_bandwidth_bytes_per_s"
-                                                  : "optimizer_bandwidth_bytes_per_s"));
+    throw InputError(options.place, std::string("have neither samples nor a prior for ") +
+                                        (bandwidth == &machine.copy_bandwidth
+                                             ? "copy_bandwidth_bytes_per_s"
+                                             : "optimizer_bandwidth_bytes_per_s"));
   }
 }
 

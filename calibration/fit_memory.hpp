@@ -2,13 +2,12 @@
 // beside its traffic.
 #pragma once
 
-#include "model/machine.hpp"
-#include "profiler/measurement.hpp"
+#include "calibration/fit.hpp"
 
 namespace ddpx {
 
 // Fills machine.copy_bandwidth, optimizer_bandwidth (and their points by working set) and
 // kernel_gap. Throws InputError when there are neither samples nor priors for a bandwidth.
-void fit_memory(const Measurements& measurements, Machine& machine);
+void fit_memory(const Measurements& measurements, const FitOptions& options, Machine& machine);
 
 }  // namespace ddpx

@@ -65,14 +65,15 @@ Gathered gather(const CalibrateOptions& options) {
   bool second = false;
   std::vector<std::pair<std::string, std::string>> logs;
   for (const std::string& path : options.from) {
-    std::string text = io::read_text(path);
+    std::string text = io::read_log(path);
     if (io::looks_like_nccl_tests(text)) {
       logs.emplace_back(path, std::move(text));
       continue;
     }
     if (second)
-      throw InputError(path, "is a second measurements file; fit one at a time");
-    gathered.measurements = io::measurements_from_json(text, path);
+      throw InputError(io::shown_path(path), "is a second measurements file; fit one at a time");
+    gathered.place = io::shown_path(path);
+    gathered.measurements = io::measurements_from_json(text, gathered.place);
     gathered.file_hash = io::content_hash(text);
     second = true;
     // What --only-link measured has no machine in it.
@@ -98,7 +99,7 @@ Gathered gather(const CalibrateOptions& options) {
                       " is measured in the measurements file already; give the logs another name");
   links.push_back(described(options, link_name));
   if (gathered.only_links) gathered.measurements.name = link_name;
-  for (const auto& [path, text] : logs) add_log(text, path, link_name, gathered);
+  for (const auto& [path, text] : logs) add_log(text, io::shown_path(path), link_name, gathered);
   return gathered;
 }
 

@@ -11,8 +11,9 @@ namespace ddpx {
 
 struct Gathered {
   Measurements measurements;
-  bool only_links = false;         // nothing but logs of collectives was given
-  std::vector<std::string> notes;  // rows left out of logs, and what the importer noticed
+  bool only_links = false;             // nothing but logs of collectives was given
+  std::vector<std::string> notes{};    // rows left out of logs, and what the importer noticed
+  std::string place = "measurements";  // the file, for errors of the fit
   std::string file_hash{};  // of the one measurements file, as it is; empty when there is more
 };
 

@@ -16,8 +16,10 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
   FitReport report;
   report.notes = gathered.notes;
   const SummaryOptions shown{every_residual};
+  FitOptions options;
+  options.place = gathered.place;
   if (!gathered.only_links) {
-    Machine machine = fit_machine(gathered.measurements, {}, report);
+    Machine machine = fit_machine(gathered.measurements, options, report);
     machine.context = gathered.measurements.context;
     machine.measurements_hash = gathered.file_hash.empty()
                                     ? io::content_hash(io::to_json(gathered.measurements))
@@ -25,7 +27,7 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
     return {io::to_json(machine), summary_text(machine, report, shown)};
   }
   Machine holder;
-  fit_links(gathered.measurements, {}, holder, report);
+  fit_links(gathered.measurements, options, holder, report);
   fit_beside(gathered.measurements, holder, report);
   return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};
 }

@@ -115,7 +115,7 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
     const std::string path =
         options.measurements ? *options.measurements : usual_measurements_path("unfinished");
     io::write_or_keep(path, *results);
-    const JobProgress progress = job.progress();
+    const JobProgress& progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
            " measurements are kept in " + path;
   } catch (const InputError& error) {
@@ -140,7 +140,7 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
   try {
     Measurements measurements = measured_on(request, rank);
     if (rank.is_first() && !rank.has_launcher())
-      gathered = Gathered{std::move(measurements), request.only_link, {}};
+      gathered = Gathered{.measurements = std::move(measurements), .only_links = request.only_link};
   } catch (const std::exception& error) {
     const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
     rank.fail(error.what(), refused ? RankState::refused : RankState::failed);
@@ -171,7 +171,8 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   }
   const auto results = job.results();
   if (!results) throw DeviceError("the ranks ended without a result");
-  return {io::measurements_from_json(*results, "the ranks' measurements"), request.only_link, {}};
+  return {.measurements = io::measurements_from_json(*results, "the ranks' measurements"),
+          .only_links = request.only_link};
 }
 
 std::string dry_run_text(const CalibrateOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 namespace ddpx {
@@ -16,8 +17,7 @@ void ProgressLine::show(std::size_t done, std::size_t total, const std::string& 
                         Seconds left) {
   if (!terminal_ || total == 0) return;
   std::string text = "[" + std::to_string(done) + "/" + std::to_string(total) + "] " + what;
-  if (left > Seconds{})
-    text += ", about " + std::to_string(static_cast<long>(left.value() + 0.5)) + " s left";
+  if (left > Seconds{}) text += ", about " + std::to_string(std::lround(left.value())) + " s left";
   if (text == last_) return;
   last_ = text;
   std::fprintf(stderr, "\r\033[K%.79s", text.c_str());

@@ -148,7 +148,8 @@ std::vector<std::string> machine_names() {
 }
 
 Machine find_machine(const std::string& name_or_path, std::string_view place) {
-  if (is_path(name_or_path)) return machine_from_json(read_text(name_or_path), name_or_path);
+  if (is_path(name_or_path))
+    return machine_from_json(read_text(name_or_path), shown_path(name_or_path));
   for (const UserFile& file : user_machines()) {  // the user's own machine of that name comes first
     if (file.name == name_or_path) return machine_from_json(read_text(file.path), file.path);
   }

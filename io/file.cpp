@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/log_text.hpp"
 #include "io/one_line.hpp"
 #include "model/error.hpp"
 
@@ -52,25 +54,63 @@ class Descriptor {
   int number_;
 };
 
-std::string read_all(int file, const std::string& name) {
-  constexpr std::size_t kChunk = std::size_t{1} << 16;
-  std::string text;
-  struct stat status {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
-    const auto size = static_cast<std::size_t>(status.st_size);
-    if (size > kLargestFile) fail_too_large(name);
-    text.reserve(size + kChunk);
-  }
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+
+// Appends the next piece; false at the end.
+bool read_more(int file, const std::string& name, std::string& text) {
   for (;;) {
     const std::size_t had = text.size();
     text.resize(had + kChunk);
     const ssize_t got = ::read(file, text.data() + had, kChunk);
     const int error = errno;
     text.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got == 0) return text;
-    if (got < 0 && error != EINTR) fail(name, "cannot be read", error);
-    if (text.size() > kLargestFile) fail_too_large(name);
+    if (got >= 0) return got > 0;
+    if (error != EINTR) fail(name, "cannot be read", error);
   }
+}
+
+// Up to `most` bytes and the piece that passes it; the whole file where it is smaller.
+std::string read_up_to(int file, const std::string& name, std::size_t most) {
+  std::string text;
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+    text.reserve(std::min(static_cast<std::size_t>(status.st_size), most) + kChunk);
+  while (text.size() <= most && read_more(file, name, text)) {
+  }
+  return text;
+}
+
+std::string read_all(int file, const std::string& name) {
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+      static_cast<std::size_t>(status.st_size) > kLargestFile)
+    fail_too_large(name);
+  std::string text = read_up_to(file, name, kLargestFile);
+  if (text.size() > kLargestFile) fail_too_large(name);
+  return text;
+}
+
+bool begins_like_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+std::string read_filtered(int file, const std::string& name) {
+  std::string text = read_up_to(file, name, kLargestLog);
+  if (text.size() <= kLargestLog) return text;
+  if (begins_like_json(text)) {
+    while (text.size() <= kLargestFile && read_more(file, name, text)) {
+    }
+    if (text.size() > kLargestFile) fail_too_large(name);
+    return text;
+  }
+  LogFilter filter;
+  do {
+    filter.add(text);
+    if (filter.kept() > kLargestFile) fail_too_large(name);
+    text.clear();
+  } while (read_more(file, name, text));
+  return filter.take();
 }
 
 // 0, or the error that stopped it.
@@ -158,11 +198,20 @@ std::optional<Staged> stage(const std::string& path, std::string_view text) {
 
 }  // namespace
 
+std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 std::string read_text(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, "standard input");
+  if (path == "-") return read_all(STDIN_FILENO, shown_path(path));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "cannot be read", errno);
   return read_all(file.get(), path);
+}
+
+std::string read_log(const std::string& path) {
+  if (path == "-") return read_filtered(STDIN_FILENO, shown_path(path));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "cannot be read", errno);
+  return read_filtered(file.get(), path);
 }
 
 void write_text(const std::string& path, std::string_view text) {

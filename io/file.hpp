@@ -11,9 +11,17 @@ namespace ddpx::io {
 
 // No file of ours comes near it; a larger one is some other file, named by mistake.
 inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+inline constexpr std::size_t kLargestLog = std::size_t{16} << 20;
 
 // The content of `path`; "-" is standard input.
 [[nodiscard]] std::string read_text(const std::string& path);
+
+// The content of a log, of whatever size: from kLargestLog on only the lines that may matter (see
+// log_text.hpp), the others empty. Text that begins like JSON is read whole.
+[[nodiscard]] std::string read_log(const std::string& path);
+
+// What messages call `path`: "-" is standard input there too.
+[[nodiscard]] std::string shown_path(const std::string& path);
 
 // Makes `text` the content of `path`; "-" is standard output. A regular file is replaced in one
 // step (written beside itself, then renamed) and keeps its permissions; devices and pipes are

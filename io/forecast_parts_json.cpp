@@ -37,7 +37,8 @@ void append_forecast(JsonObject& members, const Forecast& forecast) {
   members.emplace_back("step_time_s", interval_json(forecast.step_time_s));
   members.emplace_back("speedup", interval_json(forecast.speedup));
   members.emplace_back("samples_per_s", interval_json(forecast.samples_per_s));
-  members.emplace_back("verdict", name(forecast.verdict));
+  members.emplace_back("verdict",
+                       forecast.verdict ? JsonValue(name(*forecast.verdict)) : JsonValue());
   members.emplace_back("communication_share", forecast.step.communication_share());
   members.emplace_back("communication_busy_share", forecast.step.communication_busy_share());
   members.emplace_back("terms_s", terms_json(forecast.step));

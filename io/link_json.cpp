@@ -19,6 +19,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "bandwidth_low_bytes_per_s",
                                                 "bandwidth_high_bytes_per_s",
                                                 "peak_bytes_per_s",
+                                                "per_gpu",
                                                 "channels",
                                                 "beside_compute",
                                                 "shared_core",
@@ -52,6 +53,7 @@ Link figures_of(const Reader& from) {
   if (const auto peak = from.find("peak_bytes_per_s")) {
     link.peak = BytesPerSecond(peak->positive());
   }
+  if (const auto per_gpu = from.find("per_gpu")) link.per_gpu = per_gpu->boolean();
   if (const auto channels = from.find("channels")) {
     link.channels = channels->integer(1, kMostChannels);
   }
@@ -107,6 +109,7 @@ JsonObject link_json(const Link& link) {
   append_known(members, "bandwidth_low_bytes_per_s", link.bandwidth_low);
   append_known(members, "bandwidth_high_bytes_per_s", link.bandwidth_high);
   append_known(members, "peak_bytes_per_s", link.peak);
+  if (link.per_gpu) members.emplace_back("per_gpu", true);
   if (link.channels > 0) members.emplace_back("channels", link.channels);
   const Estimate<double>& beside = link.beside_compute;
   if (beside.value != 1.0 || beside.relative_error != 0 || !beside.origin.empty()) {

@@ -17,6 +17,15 @@ std::string number(double value) {
   return text.data();
 }
 
+// Of the local line: points on either side of a gap, the distance in ln(bytes) over which their
+// weight falls to 1/e, the share taken of it, and the most of the rise between two points. Chosen
+// on public sweeps with every size left out in turn; any reach from 0.7 to 1 and share from 0.7 to
+// 0.9 gives the same within 0.1 % of the mean error.
+constexpr std::size_t kEachSide = 3;
+constexpr double kReach = 0.8;
+constexpr double kLean = 0.85;
+constexpr double kMostLean = 0.5;
+
 bool positive(double value) { return value > 0 && std::isfinite(value); }
 
 void check_point(const CurvePoint& point) {
@@ -83,19 +92,53 @@ Seconds Curve::at(Bytes bytes) const {
     return lines_.empty() ? first : std::min(first, from_lines(bytes));
   }
   if (x >= log_bytes_.back()) {
-    const double b1 = std::exp(log_bytes_[n - 2]);
-    const double b2 = std::exp(log_bytes_[n - 1]);
-    const double t1 = std::exp(log_seconds_[n - 2]);
-    const double t2 = std::exp(log_seconds_[n - 1]);
-    // A falling last segment would extrapolate to ever shorter times: then keep the last point's
-    // bandwidth.
-    const double slope = t2 > t1 ? (t2 - t1) / (b2 - b1) : t2 / b2;
-    return Seconds(t2 + slope * (bytes.value() - b2));
+    const double last_bytes = std::exp(log_bytes_[n - 1]);
+    const double last = std::exp(log_seconds_[n - 1]);
+    // A falling end would extrapolate to ever shorter times: then keep the last point's bandwidth.
+    const double local = local_line(log_bytes_.back(), n - 1).slope;
+    const double slope = local > 0 ? local : last / last_bytes;
+    return Seconds(last + slope * (bytes.value() - last_bytes));
   }
   const auto upper = std::upper_bound(log_bytes_.begin(), log_bytes_.end(), x);
   const auto i = static_cast<std::size_t>(upper - log_bytes_.begin());
   const double f = (x - log_bytes_[i - 1]) / (log_bytes_[i] - log_bytes_[i - 1]);
-  return Seconds(std::exp(log_seconds_[i - 1] + f * (log_seconds_[i] - log_seconds_[i - 1])));
+  const double rise = log_seconds_[i] - log_seconds_[i - 1];
+  const double straight = log_seconds_[i - 1] + f * rise;
+  if (n < kDensePoints) return Seconds(std::exp(straight));
+  const LocalLine line = local_line(x, i);
+  const double local = line.latency + line.slope * std::exp(x);
+  if (local <= 0) return Seconds(std::exp(straight));
+  // Nothing at a point, all of it half-way, and never past the neighbours, so that the time does
+  // not fall where theirs do not.
+  const double most = kMostLean * std::abs(rise);
+  const double lean = std::clamp(kLean * (std::log(local) - straight), -most, most);
+  const auto [low, high] = std::minmax(log_seconds_[i - 1], log_seconds_[i]);
+  return Seconds(std::exp(std::clamp(straight + 4 * f * (1 - f) * lean, low, high)));
+}
+
+Curve::LocalLine Curve::local_line(double log_bytes, std::size_t gap) const {
+  const std::size_t first = gap < kEachSide ? 0 : gap - kEachSide;
+  const std::size_t end = std::min(log_bytes_.size(), gap + kEachSide);
+  const double scale = std::exp(log_bytes);
+  // Normal equations of sum w^2 (latency + slope s - t)^2 / t^2.
+  double one = 0;
+  double s1 = 0;
+  double s2 = 0;
+  double t0 = 0;
+  double t1 = 0;
+  for (std::size_t i = first; i < end; ++i) {
+    const double t = std::exp(log_seconds_[i]);
+    const double s = std::exp(log_bytes_[i]) / scale;
+    const double w = std::exp(-2 * std::abs(log_bytes_[i] - log_bytes) / kReach) / (t * t);
+    one += w;
+    s1 += w * s;
+    s2 += w * s * s;
+    t0 += w * t;
+    t1 += w * s * t;
+  }
+  const double determinant = one * s2 - s1 * s1;
+  if (!(determinant > 0)) return {};
+  return {(t0 * s2 - t1 * s1) / determinant, (one * t1 - s1 * t0) / determinant / scale};
 }
 
 bool Curve::extrapolates(Bytes bytes) const {

@@ -4,9 +4,13 @@
 //  - protocol lines: NCCL chooses per size the cheapest of its protocols, each about latency +
 //    bytes/bandwidth, so the curve is a minimum over lines (NCCL src/graph/tuning.cc). They carry
 //    the standard errors and say what the link is;
-//  - the measured points themselves, interpolated in log-log, where they are dense. NCCL's choice
-//    is not always the cheapest (two H200: 15 us at 1 MiB, 31 us at 2 MiB), and only points show
-//    that.
+//  - the measured points themselves, where they are dense. NCCL's choice is not always the cheapest
+//    (two H200: 15 us at 1 MiB, 31 us at 2 MiB), and only points show that. Between two points the
+//    time leans from their log-log interpolation towards a local line latency + bytes/bandwidth
+//    through the three nearest points on either side (weighted least squares on relative error):
+//    that is what a protocol does, while one bent piece per gap cuts its corner. Over public
+//    sweeps, each size left out in turn, this is a quarter closer than either alone
+//    (docs/results/links.md).
 #pragma once
 
 #include <span>
@@ -44,8 +48,8 @@ class Curve {
   Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<CurvePoint> points);
 
   // Seconds for `bytes`. Below the smallest point the time is the lines', at most that point's;
-  // above the largest it grows at the bandwidth of the last two. With fewer than kDensePoints
-  // points the lines decide.
+  // above the largest it grows at the local line's bandwidth. With fewer than kDensePoints points
+  // the lines decide.
   [[nodiscard]] Seconds at(Bytes bytes) const;
   // Whether `bytes` lies outside the measured sizes.
   [[nodiscard]] bool extrapolates(Bytes bytes) const;
@@ -60,6 +64,12 @@ class Curve {
  private:
   static constexpr std::size_t kDensePoints = 4;
 
+  // Seconds = latency + bytes x slope, near `log_bytes`; `gap` is the index of the point above it.
+  struct LocalLine {
+    double latency = 0;
+    double slope = 0;
+  };
+  [[nodiscard]] LocalLine local_line(double log_bytes, std::size_t gap) const;
   [[nodiscard]] Seconds from_lines(Bytes bytes) const;
 
   std::vector<ProtocolLine> lines_;

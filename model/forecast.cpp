@@ -26,8 +26,11 @@ Interval around(double value, double relative) {
   return {value, value * std::max(0.0, 1.0 - relative), value * (1.0 + relative)};
 }
 
-// N GPUs give at most N times, but for what a measured step differs from its model by.
+// N GPUs give at most N times, but for what a measured step differs from its model by: 3 % at most,
+// for a larger residual stands for what slows many GPUs and not for what could speed them up.
 Interval within_linear(Interval speedup, const Job& job, double residual) {
+  constexpr double kMostSlack = 0.03;
+  residual = std::min(residual, kMostSlack);
   const double most = std::max(speedup.value, static_cast<double>(job.gpus));
   speedup.high =
       std::min(speedup.high, most * std::exp(kNormalQuantile90 * std::sqrt(2.0) * residual));
@@ -88,7 +91,7 @@ Forecast point(const Models& models, const Job& job) {
   f.step_time_s = around(rates.step, 0);
   f.speedup = around(speedup, 0);
   f.samples_per_s = around(job.samples_per_step() / rates.step, 0);
-  f.verdict = verdict_of(f.speedup);
+  if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   f.buckets = models.many.buckets().size();
   f.extrapolated = models.many.extrapolated() || models.one.extrapolated();
   return f;
@@ -217,7 +220,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
     propagate(f, models, job, machine.residual);
   }
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
-  f.verdict = verdict_of(f.speedup);
+  if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   return f;
 }
 

@@ -42,7 +42,7 @@ struct Forecast {
   Interval step_time_s;
   Interval speedup;
   Interval samples_per_s;
-  Verdict verdict = Verdict::too_close;
+  std::optional<Verdict> verdict;  // nullopt for a step on one GPU
   std::size_t buckets = 0;
   bool extrapolated = false;
   // Half-width each source adds to the step's interval on its own, as a fraction of the step

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/carry_over.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -17,35 +18,29 @@ constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{
      {Topology::network, "network"},
      {Topology::host_memory, "host_memory"}}};
 
-// One standard error of carrying a curve from the measured rank count to another, per doubling. Bus
-// bandwidth from 2 to 4 or 8 ranks moved by 4-19 % on three NVSwitch machines and by 74-92 % on
-// PCIe boxes (public NCCL tables by rank count).
-double carry_error(Topology topology) {
-  switch (topology) {
-    case Topology::nvlink:
-      return 0.06;
-    case Topology::network:
-      return 0.10;
-    case Topology::pcie:
-    case Topology::host_memory:
-      return 0.35;
+// What is known of a collective at one rank count.
+struct Known {
+  Count count;
+  Seconds latency;  // of the smallest message
+  double relative_error;
+};
+
+template <class TimeAt>
+CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
+                        TimeAt time_at) {
+  const CarryOver& carry = carry_over(link.topology);
+  if (call.ranks > carry.most_ranks) {
+    throw InputError("link " + link.name,
+                     "joins the GPUs of one host, and " + std::to_string(call.ranks) +
+                         " of them were not measured on it (at most " +
+                         std::to_string(carry.most_ranks) +
+                         "); give hosts as --gpus 2x8 with --inter-link, or a log of that many "
+                         "ranks as --link");
   }
-  return 0.35;
-}
-
-// Share of the two-rank latency that is paid once, whatever the number of steps: NCCL's base
-// latency against its per-step hardware latency, ring LL over NVLink 6.6 us base + 2 x 0.6 us
-// (tuning.cc); a network's steps dominate (6.6 + 2 x 2.7 us).
-double base_share(Topology topology) { return topology == Topology::network ? 0.5 : 0.8; }
-
-// Latency on N ranks from latency on two: the base once, then ring steps or, beyond a few ranks, a
-// tree's 2 log2 N levels.
-double latency_growth(const Link& link, Collective kind, int ranks) {
-  const double base = base_share(link.topology);
-  const double ring = ring_steps(kind, ranks);
-  const double tree =
-      kind == Collective::all_reduce ? 2.0 * std::ceil(std::log2(ranks)) + 2.0 : ring;
-  return base + (1.0 - base) * std::min(ring, tree) / 2.0;
+  const Count to{call.kind, call.ranks};
+  const Seconds moved = time_at(call.bytes * carried_volume(carry, known.count, to));
+  const CarriedTime result = carried_time(carry, known.count, to, known.latency, moved);
+  return {result.time, std::hypot(known.relative_error, result.relative_error), true};
 }
 
 const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_ranks) {
@@ -75,32 +70,36 @@ CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
 }
 
 CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call) {
-  const double volume = bus_factor(call.kind, call.ranks) / bus_factor(curve.kind, curve.ranks);
-  const double growth =
-      latency_growth(link, call.kind, call.ranks) / latency_growth(link, curve.kind, curve.ranks);
-  const Seconds latency = curve.smallest_time();
-  const Seconds moved = std::max(Seconds{}, curve.at(call.bytes * volume) - latency);
-  const double doublings = std::abs(std::log2(static_cast<double>(call.ranks) / curve.ranks));
-  const double error = carry_error(link.topology) * doublings;
-  return {latency * growth + moved, std::hypot(curve.relative_error, error), true};
+  return carried(link,
+                 Known{{curve.kind, curve.ranks}, curve.smallest_time(), curve.relative_error},
+                 call, [&](Bytes bytes) { return curve.at(bytes); });
+}
+
+// Figures are of two ranks.
+Seconds time_by_figures(const Link& link, double factor, Bytes bytes) {
+  const Seconds time = link.latency.value + factor * bytes / link.bandwidth.value;
+  if (!(link.large_latency.value > link.latency.value)) return time;
+  // NCCL's LL protocol reaches half the bus bandwidth (tuning.cc: ring LL = busBW / 2).
+  const Seconds small = link.latency.value + factor * bytes / (0.5 * link.bandwidth.value);
+  return std::min(small, time + (link.large_latency.value - link.latency.value));
 }
 
 CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
-  const double factor = bus_factor(call.kind, call.ranks);
-  const double growth = latency_growth(link, call.kind, call.ranks);
-  Seconds time = link.latency.value * growth + factor * call.bytes / link.bandwidth.value;
-  if (link.large_latency.value > link.latency.value) {
-    // NCCL's LL protocol reaches half the bus bandwidth (tuning.cc: ring LL = busBW / 2).
-    const Seconds small =
-        link.latency.value * growth + factor * call.bytes / (0.5 * link.bandwidth.value);
-    time = std::min(small, time + (link.large_latency.value - link.latency.value) * growth);
+  const double factor = bus_factor(call.kind, 2);
+  const auto time_at = [&](Bytes bytes) { return time_by_figures(link, factor, bytes); };
+  const auto error_of = [&](Seconds time) {
+    const double share = std::min(1.0, link.latency.value / time);
+    return std::hypot(share * link.latency.relative_error,
+                      (1 - share) * link.bandwidth.relative_error);
+  };
+  if (call.ranks == 2) {
+    const Seconds time = time_at(call.bytes);
+    return {time, error_of(time), false};
   }
-  const Seconds latency_part = link.latency.value * growth;
-  const double share = latency_part / time;
-  const double error =
-      std::hypot(share * link.latency.relative_error, (1 - share) * link.bandwidth.relative_error);
-  const double doublings = std::log2(std::max(2, call.ranks) / 2.0);
-  return {time, std::hypot(error, carry_error(link.topology) * doublings), call.ranks > 2};
+  CollectivePrice result =
+      carried(link, Known{{call.kind, 2}, link.latency.value, 0}, call, time_at);
+  result.relative_error = std::hypot(result.relative_error, error_of(result.time));
+  return result;
 }
 
 }  // namespace
@@ -117,11 +116,6 @@ std::optional<Topology> topology_from(std::string_view word) {
     if (candidate == word) return value;
   }
   return std::nullopt;
-}
-
-int ring_steps(Collective kind, int ranks) {
-  if (ranks < 2) return 0;
-  return kind == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
 Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSecond bandwidth) {

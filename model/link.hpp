@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/carry_over.hpp"
 #include "model/curve.hpp"
 
 namespace ddpx {
@@ -12,9 +13,9 @@ namespace ddpx {
 // How the ranks reach each other; decides how costs carry over to a rank count that was not
 // measured.
 enum class Topology {
-  nvlink,       // every GPU on an NVLink switch or mesh: bus bandwidth holds with the rank count
-  pcie,         // PCIe, peer to peer or through host memory: flows share the root complex
-  network,      // one rank per node or per NIC
+  nvlink,   // every GPU on an NVLink switch or mesh: bus bandwidth rises a little with the count
+  pcie,     // PCIe, peer to peer or through host memory: flows share the root complex
+  network,  // one rank per node or per NIC
   host_memory,  // CPU ranks over shared memory
 };
 
@@ -40,6 +41,8 @@ struct Link {
   BytesPerSecond bandwidth_low{};
   BytesPerSecond bandwidth_high{};
   BytesPerSecond peak{};  // one direction, by the standard; 0 when unknown
+  // The figures are one GPU's share of its node's NICs, which grow with the GPUs per node.
+  bool per_gpu = false;
   // Multiprocessors NCCL's collectives hold while they run (its channels); 0 when unknown.
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
@@ -65,18 +68,16 @@ struct CollectivePrice {
 };
 
 // Price of `call` on `link`. Curves of the same collective and rank count come first; then the
-// other half-collective's; then the nearest rank count, carried over by the ring's volume
-// (2(N-1)/N) and number of steps, with the error of that step by topology; then the figures. Ring
-// all-reduce: 2(N-1) steps of S/N bytes (Patarasu & Yuan 2009; NCCL src/graph/tuning.cc).
+// other half-collective's; then the nearest rank count, carried over by the ring's volume and
+// number of steps, with the error of that step by topology; then the figures. Ring all-reduce:
+// 2(N-1) steps of S/N bytes (Patarasu & Yuan 2009; NCCL src/graph/tuning.cc). Throws InputError
+// where nothing supports a price: no curve, no figures, or more ranks than such a link joins.
 [[nodiscard]] CollectivePrice price(const Link& link, const CollectiveCall& call);
 
 // Seconds of a ring collective from its parts: `steps` messages of S/N bytes, each `step_latency` +
 // bytes/bandwidth.
 [[nodiscard]] Seconds ring_time(const CollectiveCall& call, Seconds step_latency,
                                 BytesPerSecond bandwidth);
-
-// Messages in a row a ring needs: 2(N-1) for all-reduce, N-1 for the others.
-[[nodiscard]] int ring_steps(Collective kind, int ranks);
 
 // "nvlink", "pcie", ...: the names of Topology.
 [[nodiscard]] std::string_view name(Topology topology);

@@ -16,6 +16,8 @@ namespace {
 constexpr double kMostLayers = 1e5;  // 100,000 gpt layers take 0.2 GB
 constexpr double kMostFeatures = 1e7;
 
+constexpr std::string_view kSweepFlag = "--sweep";
+
 struct Key {
   std::string_view name;
   double standard;  // value when it is not given
@@ -63,8 +65,9 @@ std::string whole(double value) {
   return text.data();
 }
 
-[[noreturn]] void reject(std::string_view word, const std::string& problem) {
-  throw InputError("--network", "'" + std::string(word) + "' " + problem);
+[[noreturn]] void reject(std::string_view word, const std::string& problem,
+                         std::string_view place = "--network") {
+  throw InputError(place, "'" + std::string(word) + "' " + problem);
 }
 
 const Generator* find_generator(std::string_view spec) {
@@ -82,24 +85,30 @@ const Generator& generator_of(std::string_view spec) {
          "gpt:layers=L,hidden=H,heads=A,sequence=T,vocabulary=V or a network file");
 }
 
-std::size_t key_index(const Generator& generator, std::string_view word, std::string_view key) {
+std::size_t key_index(const Generator& generator, std::string_view word, std::string_view key,
+                      std::string_view place = "--network") {
   std::string accepted;
   for (std::size_t i = 0; i < generator.keys.size(); ++i) {
     if (generator.keys[i].name == key) return i;
     accepted += (i == 0 ? "" : ", ") + std::string(generator.keys[i].name);
   }
-  reject(word, "is not a key of " + std::string(generator.name) + "; accepted: " + accepted);
+  reject(word, "is not a key of " + std::string(generator.name) + "; accepted: " + accepted, place);
+}
+
+bool in_range(const Key& key, double value) {
+  return value >= 1 && value <= key.most && value == std::floor(value);
+}
+
+std::string range_of(const Key& key) {
+  return "needs a whole number from 1 to " + whole(key.most) + " after '" + std::string(key.name) +
+         "='";
 }
 
 double value_of(const Key& key, std::string_view word, std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 1 && value <= key.most) ||
-      value != std::floor(value)) {
-    reject(word, "needs a whole number from 1 to " + whole(key.most) + " after '" +
-                     std::string(key.name) + "='");
-  }
+  if (error != std::errc() || stop != end || !in_range(key, value)) reject(word, range_of(key));
   return value;
 }
 
@@ -137,7 +146,9 @@ Network network_from(std::string_view spec) {
 
 std::string with_key(std::string_view spec, std::string_view key, double value) {
   const Generator& generator = generator_of(spec);
-  static_cast<void>(key_index(generator, key, key));
+  const Key& swept = generator.keys[key_index(generator, key, key, kSweepFlag)];
+  if (!in_range(swept, value))
+    reject(std::string(key) + "=" + whole(value), range_of(swept), kSweepFlag);
   const std::string setting = std::string(key) + "=" + whole(value);
   std::string text(generator.name);
   bool placed = false;

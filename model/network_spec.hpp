@@ -18,8 +18,8 @@ namespace ddpx {
 // given twice, not a whole number or out of range; it names the word and what is accepted.
 [[nodiscard]] Network network_from(std::string_view spec);
 
-// The same text with `key` set to `value`, as a sweep over widths needs it. Throws InputError where
-// the generator has no such key.
+// The same text with `key` set to `value`, as a sweep over widths needs it. Throws InputError, in
+// the name of --sweep, where the generator has no such key or the key no such value.
 [[nodiscard]] std::string with_key(std::string_view spec, std::string_view key, double value);
 
 }  // namespace ddpx

@@ -14,6 +14,14 @@ constexpr std::string_view kAccepted =
     "ddp, accumulate=K, compress=fp16|bf16, bucket=SIZE, first-bucket=SIZE, bucket-view, "
     "channels=C, fsdp=unit, no-sync";
 
+struct SizeUnit {
+  std::string_view name;
+  Bytes size;
+};
+// MiB first: of texts equally short it is taken, because PyTorch's caps are in MiB.
+constexpr std::array kSizeUnits{SizeUnit{"MiB", kMiB}, SizeUnit{"KiB", kKiB}, SizeUnit{"GiB", kGiB},
+                                SizeUnit{"MB", kMB},   SizeUnit{"KB", kKB},   SizeUnit{"GB", kGB}};
+
 [[noreturn]] void reject(std::string_view word, std::string_view problem) {
   throw InputError("--strategy", "'" + std::string(word) + "' " + std::string(problem));
 }
@@ -39,12 +47,9 @@ Bytes parse_bucket_size(std::string_view word, std::string_view text) {
   std::string_view rest;
   const double value = parse_number(word, text, rest);
   Bytes unit{};
-  if (rest == "MiB") unit = kMiB;
-  if (rest == "KiB") unit = kKiB;
-  if (rest == "GiB") unit = kGiB;
-  if (rest == "MB") unit = kMB;
-  if (rest == "KB") unit = kKB;
-  if (rest == "GB") unit = kGB;
+  for (const SizeUnit& known : kSizeUnits) {
+    if (rest == known.name) unit = known.size;
+  }
   if (unit.value() == 0)
     reject(word,
            "needs a size with a unit: KB, MB, GB (10^3) or KiB, MiB, GiB (2^10), as bucket=25MiB");
@@ -53,11 +58,19 @@ Bytes parse_bucket_size(std::string_view word, std::string_view text) {
   return value * unit;
 }
 
+// The shortest text that reads back to the same size, so 25 MB is not 23.84185791015625MiB.
 std::string size_text(Bytes size) {
-  std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), size / kMiB)
-                       .ptr;  // the shortest that reads back
-  return std::string(text.data(), end) + "MiB";
+  std::string best;
+  for (const SizeUnit& unit : kSizeUnits) {
+    std::array<char, 40> text{};
+    const char* end = std::to_chars(text.data(), text.data() + text.size(), size / unit.size).ptr;
+    const std::string candidate =
+        std::string(text.data(), static_cast<std::size_t>(end - text.data())) +
+        std::string(unit.name);
+    const bool exact = size / unit.size * unit.size == size;
+    if (best.empty() || (exact && candidate.size() < best.size())) best = candidate;
+  }
+  return best;
 }
 
 }  // namespace

@@ -80,7 +80,10 @@ std::string csv_of(const ForecastDocument& document) {
         .add(row.machine)
         .add(name(row.job.engine));
     line.add(name(row.job.dtype)).add(name(row.job.optimizer));
-    line.add(f.step_time_s).add(f.speedup).add(f.samples_per_s).add(name(f.verdict));
+    line.add(f.step_time_s)
+        .add(f.speedup)
+        .add(f.samples_per_s)
+        .add(f.verdict ? name(*f.verdict) : "");
     line.add(f.step.communication_share()).add(f.step.communication_busy_share());
     for (std::size_t i = 0; i < kTerms; ++i) line.add(f.step.terms[i].value());
     std::string outside;

@@ -47,6 +47,7 @@ const char* reading_of(BytesPerSecond bandwidth) {
 Link link_of(BytesPerSecond bandwidth) {
   Link link;
   link.name = "inferred";
+  link.topology = Topology::network;  // a figure of the count it was inferred on
   link.latency.value = kLatency;
   link.large_latency.value = kLatency;
   link.bandwidth.value = bandwidth;
@@ -78,7 +79,7 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
 InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
                         const StepPair& steps) {
   const Network network =
-      measured_network(machine, job, {parameters, steps.one, job.batch_per_rank});
+      measured_network(machine, job, {parameters, steps.one, job.batch_per_rank}, "--infer-link");
   const auto step_at = [&](double log_bandwidth) {
     const Link link = link_of(BytesPerSecond(std::exp(log_bandwidth)));
     return StepModel(machine, link, network, job).run().total().value();

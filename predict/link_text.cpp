@@ -32,6 +32,8 @@ Link link_from_figures(std::string_view place, std::string_view text) {
   Link link;
   link.name = std::string(text);
   link.title = std::string(text);
+  // A figure is taken to hold on the count it is asked for: nothing says of what kind the link is.
+  link.topology = Topology::network;
   link.latency = {latency, kLatencyError, kOrigin};
   link.large_latency = link.latency;
   link.bandwidth = {bandwidth, kBandwidthError, kOrigin};

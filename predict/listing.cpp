@@ -8,11 +8,10 @@
 namespace ddpx {
 namespace {
 
-// Below a link's line: its title and source. A source's address stays whole, so that it can be
-// followed.
+// Below a link's line: its title and source.
 std::string note(const std::string& text) {
   if (text.empty()) return "";
-  return wrapped(ascii(text), {.first = 4, .rest = 4, .whole_words = true});
+  return wrapped(ascii(text), {.first = 4, .rest = 4});
 }
 
 std::string range_text(const Link& link) {

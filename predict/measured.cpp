@@ -8,17 +8,23 @@
 
 namespace ddpx {
 
-Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model) {
+Machine for_known_step(Machine machine) {
+  machine.rank_spread = std::max(machine.rank_spread, kStepRankSpread);
+  machine.residual = std::max(machine.residual, kStepResidual);
+  return machine;
+}
+
+Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model,
+                         std::string_view place) {
   const Seconds optimizer =
       optimizer_traffic(job.optimizer, model.parameters) / machine.optimizer_bandwidth.value +
       machine.kernel_gap.value;
   if (!(model.step > optimizer)) {
     throw InputError(
-        "--step-time",
-        time_text(model.step) + " is no longer than the optimizer's update of " +
-            amount_text(model.parameters) + " parameters alone takes on " + machine.name + " (" +
-            time_text(optimizer) +
-            "); give the time of a whole step, the right --params, or your own --machine");
+        place, time_text(model.step) + " is no longer than the optimizer's update of " +
+                   amount_text(model.parameters) + " parameters alone takes on " + machine.name +
+                   " (" + time_text(optimizer) +
+                   "); give the time of a whole step, the right --params, or your own --machine");
   }
   // A step alone on a GPU never waits: it ran at the sustained clock, which the model applies
   // again.

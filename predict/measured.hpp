@@ -1,6 +1,8 @@
 // A model that is known only by its size and by one timed step on one GPU.
 #pragma once
 
+#include <string_view>
+
 #include "model/machine.hpp"
 #include "model/strategy.hpp"
 
@@ -12,11 +14,23 @@ struct MeasuredModel {
   double batch = 1;  // samples of that step
 };
 
+// What links and parameters do not explain of a model that nothing else is known of: loaders,
+// hosts, synchronisation inside the model. `kStepRankSpread` is what 12 public series on SXM
+// machines lose at 4 to 8 GPUs beyond the forecast (docs/results/links.md judges 65 others);
+// `kStepResidual` widens the interval to what such series differ by.
+inline constexpr double kStepRankSpread = 0.032;
+inline constexpr double kStepResidual = 0.13;
+
+// `machine` for a model known by its step alone: at least that spread and residual.
+[[nodiscard]] Machine for_known_step(Machine machine);
+
 // The network whose one-GPU step on `machine` is the measured one: the optimizer's share
 // (optimizer_traffic over the machine's bandwidth) is taken out, the rest is compute in proportion
 // to the samples. Its tensors are few enough that launching them does not take longer than the step
-// that was measured. Throws InputError where the optimizer alone takes as long.
+// that was measured. Throws InputError where the optimizer alone takes as long; `place` is the flag
+// the step was given by.
 [[nodiscard]] Network measured_network(const Machine& machine, const Job& job,
-                                       const MeasuredModel& model);
+                                       const MeasuredModel& model,
+                                       std::string_view place = "--step-time");
 
 }  // namespace ddpx

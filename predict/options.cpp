@@ -28,12 +28,21 @@ void add_machine(CommandLine& line, Options& o) {
   line.one(
       kGroup, "--machine", o.machine, "FILE|NAME",
       "calibrated machine (default: the GPU machine\ncalibrated last on this host, else t4x2)");
+  line.one(kGroup, "--gpu", o.gpu, "NAME",
+           "a GPU you have not measured (a100-sxm, ...): by its\ndatasheet or, with --machine, "
+           "carried from it");
   line.many(
       kGroup, "--link", o.links, "NAME|FILE|FIGURES",
       "link between the GPUs: a name of --list-links or\nof the machine, a family (nvlink, pcie), "
       "a link\nfile, an nccl-tests log, "
       "or bus bandwidth and\nlatency as 25GB/s,10us; repeatable (default: the\nmachine's first)");
-  line.one(kGroup, "--gpus", o.gpus, "N,...", "GPU counts (default: 2)");
+  line.one(kGroup, "--gpus", o.gpus, "N,NxM,...",
+           "GPU counts; 2x8 is two nodes of eight\n(default: 2)");
+  line.one(kGroup, "--inter-link", o.inter_link, "NAME|FILE|FIGURES",
+           "link between the nodes of --gpus NxM; --link is\ninside each");
+  line.one(kGroup, "--nics", o.nics, "N",
+           "of --inter-link in every node (default: one per\nGPU for infiniband, roce and efa, "
+           "else one)");
 }
 
 void add_network(CommandLine& line, Options& o) {
@@ -72,6 +81,10 @@ void add_answer(CommandLine& line, Options& o) {
   line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
            "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
            "--params");
+  line.one(
+      kAnswer, "--check-link", o.check_link, "FILE",
+      "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "
+      "-m; --link names\nwhat it should be; exit code 1 when below");
   line.flag(kAnswer, "--list-links", o.list_links, "instead: the interconnects known by name");
   line.flag(kAnswer, "--list-machines", o.list_machines, "instead: the machines known by name");
   line.flag(kAnswer, "--csv", o.csv, "print CSV");

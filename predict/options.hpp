@@ -10,8 +10,11 @@ namespace ddpx {
 
 struct Options {
   std::optional<std::string> machine;
+  std::optional<std::string> gpu;
   std::vector<std::string> links;
-  std::optional<std::string> gpus;  // "2,4,8"
+  std::optional<std::string> inter_link;
+  std::optional<std::string> nics;
+  std::optional<std::string> gpus;  // "2,4,8,2x8"
   std::vector<std::string> networks;
   std::optional<std::string> params;
   std::optional<std::string> step_time;
@@ -22,6 +25,7 @@ struct Options {
   std::optional<std::string> optimizer;
   std::optional<std::string> scaling;
   std::vector<std::string> strategies;
+  std::optional<std::string> check_link;
   std::optional<std::string> infer_link;  // "t1=120ms,tn=180ms"
   bool crossover = false;
   bool explain = false;

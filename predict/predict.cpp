@@ -23,9 +23,19 @@ std::string listing(const Options& options) {
   return machines_text(machines);
 }
 
-std::string answer(const Options& options) {
-  check(options);
-  if (options.list_links || options.list_machines) return listing(options);
+struct Answer {
+  std::string text;
+  ExitCode code = ExitCode::success;
+};
+
+Answer link_answer(const Options& options) {
+  std::ostringstream talk;
+  const LinkCheck result = check_link_file(options, resolvers(talk));
+  std::cerr << talk.str();
+  return {result.text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
+}
+
+std::string forecast_answer(const Options& options) {
   std::ostringstream talk;  // held back: a failure says one line and no more
   const Resolvers names = resolvers(talk);
   const ForecastDocument document =
@@ -37,11 +47,19 @@ std::string answer(const Options& options) {
   return options.csv ? csv_of(document) : text_of(document);
 }
 
+Answer answer(const Options& options) {
+  check(options);
+  if (options.list_links || options.list_machines) return {listing(options)};
+  if (options.check_link) return link_answer(options);
+  return {forecast_answer(options)};
+}
+
 ExitCode predict(int argc, char** argv) {
   const ParsedOptions parsed = parse_options(argc, argv, version_text("ddpx-predict"));
+  const Answer result = parsed.message ? Answer{*parsed.message} : answer(parsed.options);
   // In one piece, at the end: a failure prints nothing before it.
-  io::write_text("-", parsed.message ? *parsed.message : answer(parsed.options));
-  return ExitCode::success;
+  io::write_text("-", result.text);
+  return result.code;
 }
 
 }  // namespace

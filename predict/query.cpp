@@ -15,7 +15,24 @@ struct Setting {
   const Query& query;
   const Link& link;
   Job job;
+  int nodes = 1;
 };
+
+// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
+// exactly that many ranks; else made of both levels.
+Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
+  if (layout.nodes == 1) return link;
+  if (query.inter_link) return two_level(link, *query.inter_link, layout, query.nics);
+  const bool measured =
+      std::any_of(link.curves.begin(), link.curves.end(),
+                  [&](const Curve& curve) { return curve.ranks == layout.gpus(); });
+  if (measured) return link;
+  throw InputError(
+      "--gpus",
+      std::to_string(layout.nodes) + "x" + std::to_string(layout.gpus_per_node) +
+          " needs --inter-link, what joins the nodes (--list-links), or a --link measured on " +
+          std::to_string(layout.gpus()) + " ranks");
+}
 
 ForecastRow row_of(const Setting& setting, const Network& network, const Job& job) {
   const Machine& machine = setting.query.machine;
@@ -24,6 +41,7 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.parameters = network.parameters();
   if (network.width > 0) row.width = network.width;
   row.job = job;
+  row.nodes = setting.nodes;
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
@@ -207,10 +225,11 @@ ForecastDocument run(const Query& query) {
   Runner runner(query);
   runner.describe_machine();
   for (const Link& link : query.links) {
-    for (int gpus : query.gpus) {
+    for (const NodeLayout& layout : query.gpus) {
+      const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
-        Setting setting{query, link, query.job};
-        setting.job.gpus = gpus;
+        Setting setting{query, joined, query.job, layout.nodes};
+        setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
         runner.add_rows(setting);
       }

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "model/two_level.hpp"
 #include "predict/result.hpp"
 
 namespace ddpx {
@@ -20,7 +21,9 @@ struct Query {
   Machine machine;
   std::vector<Link> links;
   std::vector<NetworkSeries> networks;
-  std::vector<int> gpus{2};
+  std::vector<NodeLayout> gpus{{1, 2}};
+  std::optional<Link> inter_link;  // between the nodes of a layout of several
+  std::optional<int> nics;         // of a node; nullopt: as the link has it
   std::vector<double> batches{256};
   bool batch_swept = false;
   std::vector<Strategy> strategies{Strategy{}};

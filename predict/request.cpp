@@ -4,30 +4,20 @@
 #include <set>
 
 #include "model/error.hpp"
+#include "model/gpu_type.hpp"
 #include "model/network_spec.hpp"
 #include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/request_gpus.hpp"
+#include "predict/text.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kMostGpus = 1 << 20;
+constexpr int kMostNics = 1024;
+const std::vector<NodeLayout> kOneGpu{{1, 1}};
 constexpr double kMostBatch = 1e9;
-
-// Values of a comma-separated flag, in the order given and none twice.
-template <class Parse>
-auto distinct_list(std::string_view flag, const std::string& text, Parse parse) {
-  std::vector<decltype(parse(text))> values;
-  for (const std::string& word : parse_list(flag, text)) {
-    const auto value = parse(word);
-    if (std::find(values.begin(), values.end(), value) != values.end()) {
-      throw InputError(flag, "'" + shown(word) + "' is given twice");
-    }
-    values.push_back(value);
-  }
-  return values;
-}
 
 template <class Value, class From>
 Value word_of(std::string_view flag, const std::string& text, From from,
@@ -158,22 +148,30 @@ void check_exchange(const Query& query, const Options& options) {
     throw InputError(
         "--link", "cannot change a step that exchanges nothing (--strategy no-sync); leave it out");
   }
-  if (query.gpus != std::vector<int>{1}) return;
+  if (query.gpus != kOneGpu) return;
   const auto useless = [](const char* flag) {
     throw InputError(flag,
                      "cannot change a step on one GPU; leave it out or give --gpus 2 or more");
   };
   if (!options.links.empty()) useless("--link");
+  if (options.inter_link) useless("--inter-link");
+  if (options.nics) useless("--nics");
   if (options.scaling) useless("--scaling");
   if (options.crossover) useless("--crossover");
   if (!options.strategies.empty()) useless("--strategy");
 }
 
-// The GPU counts asked for; two where none are.
-std::vector<int> gpus_of(const Options& options) {
-  if (!options.gpus) return {2};
-  return distinct_list("--gpus", *options.gpus,
-                       [](const std::string& w) { return parse_count("--gpus", w, 1, kMostGpus); });
+// What only nodes can use, and what nodes need.
+void use_nodes(Query& query, const Options& options, const Resolvers& resolvers) {
+  const bool several = std::any_of(query.gpus.begin(), query.gpus.end(),
+                                   [](const NodeLayout& layout) { return layout.nodes > 1; });
+  if (options.inter_link && !several)
+    throw InputError("--inter-link",
+                     "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
+  if (options.nics && !options.inter_link)
+    throw InputError("--nics", "counts NICs of --inter-link, which is missing");
+  if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
+  if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 
 // A stated time is priced in whatever dtype the machine has products of: there are none to price.
@@ -181,13 +179,21 @@ void use_any_dtype(Job& job, const Machine& machine) {
   if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
 }
 
-void use_measured_model(Query& query, const Options& options) {
-  const MeasuredModel model{parse_amount("--params", options.params.value()),
-                            parse_time("--step-time", options.step_time.value()),
-                            query.batches.front()};
+void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
+  MeasuredModel model{parse_amount("--params", options.params.value()),
+                      parse_time("--step-time", options.step_time.value()), query.batches.front()};
   use_any_dtype(query.job, query.machine);
+  if (options.gpu && options.machine) {
+    // Timed on the machine's GPU, asked for on the other.
+    const GpuType* from = gpu_type_of(resolvers.machine(options.machine).device);
+    model.step *= step_ratio(*from, gpu_named(*options.gpu), query.job.dtype);
+    query.warnings.push_back("--step-time is of machine " + *options.machine + "; carried to a " +
+                             query.machine.device.name + " it is " + time_text(model.step) +
+                             ", one standard error " + percent_text(kGpuCarryError));
+  }
+  query.machine = for_known_step(std::move(query.machine));
   query.networks = {fixed(measured_network(query.machine, query.job, model))};
-  if (options.machine) return;
+  if (options.machine || options.gpu) return;
   query.warnings.push_back(
       "--step-time is of your GPU, but copies and optimizer are priced on the memory of machine " +
       query.machine.name + " (" + query.machine.device.name + "); name yours by --machine");
@@ -200,10 +206,10 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   const StepPair steps = parse_step_pair("--infer-link", options.infer_link.value());
   const double parameters = parse_amount("--params", options.params.value());
   Job job = job_of(options);
-  const std::vector<int> gpus = gpus_of(options);
-  if (gpus.size() != 1 || gpus.front() < 2)
+  const std::vector<NodeLayout> gpus = gpus_of(options);
+  if (gpus.size() != 1 || gpus.front().gpus() < 2)
     throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
-  job.gpus = gpus.front();
+  job.gpus = gpus.front().gpus();
   job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
   const Machine machine = resolvers.machine(options.machine);
   use_any_dtype(job, machine);
@@ -237,15 +243,16 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
   std::optional<Sweep> sweep;
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
-  query.machine = resolvers.machine(options.machine);
-  if (query.gpus == std::vector<int>{1}) {
+  query.machine = machine_for(options, resolvers);
+  if (query.gpus == kOneGpu) {
     query.links = {Link{}};
     query.links.front().name = "none";
   } else {
     query.links = links_of(options, query.machine, resolvers);
+    use_nodes(query, options, resolvers);
   }
   if (options.params) {
-    use_measured_model(query, options);
+    use_measured_model(query, options, resolvers);
   } else {
     query.networks = networks_of(options, sweep, resolvers);
   }

@@ -16,7 +16,10 @@ struct Given {
 // Every option that takes part in a forecast, and whether it was given.
 std::vector<Given> forecast_options(const Options& o) {
   return {{"--machine", o.machine.has_value()},
+          {"--gpu", o.gpu.has_value()},
           {"--link", !o.links.empty()},
+          {"--inter-link", o.inter_link.has_value()},
+          {"--nics", o.nics.has_value()},
           {"--gpus", o.gpus.has_value()},
           {"--network", !o.networks.empty()},
           {"--params", o.params.has_value()},
@@ -28,6 +31,7 @@ std::vector<Given> forecast_options(const Options& o) {
           {"--optimizer", o.optimizer.has_value()},
           {"--scaling", o.scaling.has_value()},
           {"--strategy", !o.strategies.empty()},
+          {"--check-link", o.check_link.has_value()},
           {"--infer-link", o.infer_link.has_value()},
           {"--crossover", o.crossover},
           {"--explain", o.explain},
@@ -81,6 +85,11 @@ void check(const Options& o) {
     throw InputError("--list-links", "and --list-machines are two questions; give one of them");
   if (o.list_links) refuse_beside(o, "--list-links", "prints", {});
   if (o.list_machines) refuse_beside(o, "--list-machines", "prints", {});
+  if (o.check_link) {
+    refuse_beside(o, "--check-link", "says", {"--check-link", "--link", "--machine"});
+    if (o.links.size() > 1)
+      throw InputError("--link", "names what the box should have; give it once");
+  }
   if (o.csv && o.json)
     throw InputError("--csv", "and --json are two formats of one answer; give one of them");
   if (o.csv && o.explain)

@@ -1,6 +1,8 @@
 #include "predict/resolve.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include "calibration/fit_links.hpp"
@@ -10,7 +12,9 @@
 #include "io/machine_json.hpp"
 #include "io/nccl_tests.hpp"
 #include "io/network_json.hpp"
+#include "io/nvbandwidth.hpp"
 #include "io/one_line.hpp"
+#include "io/topology_matrix.hpp"
 #include "model/error.hpp"
 #include "predict/link_text.hpp"
 
@@ -47,6 +51,16 @@ Link choose(std::vector<Link> links, const std::string& path, std::string_view n
                                  "; name one as FILE:NAME, accepted: " + names_of(links));
 }
 
+// How the ranks of a log are joined: over hosts by a network; inside one by NVLink when they are
+// faster than any PCIe link (PCIe 5 x16: 55 GB/s).
+Topology topology_of(const io::NcclImport& import, const Link& link) {
+  constexpr BytesPerSecond kFasterThanPcie{60e9};
+  for (const io::ImportedTable& table : import.tables) {
+    if (table.hosts > 1) return Topology::network;
+  }
+  return link.bus_bandwidth() > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
+}
+
 Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   Measurements measurements;
@@ -58,8 +72,10 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   fit_links(measurements, {}, holder, report);
   Link link = std::move(holder.links.front());
   link.channels = kAssumedChannels;
+  link.topology = topology_of(import, link);
   talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
-       << " rows dropped, " << link.channels << " channels assumed\n";
+       << " rows dropped, taken as " << name(link.topology) << ", " << link.channels
+       << " channels assumed\n";
   return link;
 }
 
@@ -97,14 +113,70 @@ Link default_link(const Machine& machine, std::ostream& talk) {
 Link link_from_file(const std::string& path, std::ostream& talk) {
   // "table.json:nvlink4" names one link of the file.
   const std::size_t colon = path.rfind(std::string(kJson) + ":");
-  const std::string file = colon == std::string::npos ? path : path.substr(0, colon + kJson.size());
+  const std::string source =
+      colon == std::string::npos ? path : path.substr(0, colon + kJson.size());
   const std::string name = colon == std::string::npos ? "" : path.substr(colon + kJson.size() + 1);
-  const std::string text = io::read_text(file);
+  const std::string text = io::read_log(source);
+  const std::string file = io::shown_path(source);
   if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
   const std::optional<std::string> schema = io::schema_of(text, file);
   if (schema == io::kMachineSchema)
     return choose(io::machine_from_json(text, file).links, file, name);
   return choose(io::links_from_json(text, file), file, name);
+}
+
+namespace {
+
+bool falls(const Curve& curve) {
+  constexpr double kMuch = 1.2;
+  double best = 0;
+  double last = 0;
+  for (const CurvePoint& point : curve.points()) {
+    last = (point.bytes / point.time).value();
+    best = std::max(best, last);
+  }
+  return best > kMuch * last;
+}
+
+MeasuredLink measured_log(const std::string& text, const std::string& place) {
+  std::ostringstream unused;
+  const Link link = link_from_log(text, place, unused);
+  for (const Curve& curve : link.curves) {
+    if (curve.kind != Collective::all_reduce) continue;
+    return {"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks,
+            curve.peak_bus_bandwidth(), falls(curve), false};
+  }
+  throw InputError(place, "holds no all_reduce; run all_reduce_perf");
+}
+
+MeasuredLink measured_copies(const std::string& text, const std::string& place) {
+  const io::NvBandwidth measured = io::read_nvbandwidth(text, place);
+  const auto slowest = io::slowest_pair(measured);
+  if (!slowest)
+    throw InputError(place,
+                     "holds no copies between GPUs; run nvbandwidth -t "
+                     "device_to_device_memcpy_read_ce");
+  return {"copies between GPUs", 2, *slowest, false, true};
+}
+
+}  // namespace
+
+LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
+  const std::string& path = options.check_link.value();
+  const std::string text = io::read_log(path);
+  const std::string place = io::shown_path(path);
+  const std::vector<Link> table = io::interconnects();
+  if (io::looks_like_topology_matrix(text)) {
+    if (!options.links.empty())
+      throw InputError("--link", "cannot change what a topology matrix says; leave it out");
+    const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
+    return {expected_of_paths(matrix.paths, matrix.nics, table), Standing::within};
+  }
+  const MeasuredLink measured =
+      io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
+  if (options.links.empty()) return check_link(measured, table);
+  const Machine machine = resolvers.machine(options.machine);
+  return check_link(measured, resolvers.link(options.links.front(), machine), table);
 }
 
 Resolvers resolvers(std::ostream& talk) {
@@ -119,7 +191,7 @@ Resolvers resolvers(std::ostream& talk) {
     return name ? resolve_link(*name, machine, talk) : default_link(machine, talk);
   };
   result.network_file = [](const std::string& path) {
-    return io::network_from_json(io::read_text(path), path);
+    return io::network_from_json(io::read_text(path), io::shown_path(path));
   };
   return result;
 }

@@ -6,12 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "predict/check_link.hpp"
 #include "predict/request.hpp"
 
 namespace ddpx {
 
 // What a name resolved to is said on `talk`, one line each. `talk` must outlive the result.
 [[nodiscard]] Resolvers resolvers(std::ostream& talk);
+
+// The answer to --check-link.
+[[nodiscard]] LinkCheck check_link_file(const Options& options, const Resolvers& resolvers);
 
 // The link in a file: one of ours ("FILE", or "FILE:NAME" where it holds several), a machine's, or
 // an nccl-tests log, which is fitted.

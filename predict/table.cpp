@@ -40,7 +40,10 @@ std::vector<Field> fields(const ForecastDocument& document) {
   varying("strategy", true, "strategy ",
           [](const ForecastRow& r) { return describe(r.job.strategy); });
   varying("network", true, "", [](const ForecastRow& r) { return ascii(r.network); });
-  varying("GPUs", false, "GPUs ", [](const ForecastRow& r) { return std::to_string(r.job.gpus); });
+  varying("GPUs", false, "GPUs ", [](const ForecastRow& r) {
+    if (r.nodes == 1) return std::to_string(r.job.gpus);
+    return std::to_string(r.nodes) + "x" + std::to_string(r.job.gpus / r.nodes);
+  });
   varying("batch", false, strong ? "batch of all ranks " : "batch per rank ",
           [](const ForecastRow& r) { return count_text(r.job.batch_per_rank); });
   const auto always = [&](const char* head, bool left, int spare, Cell cell) {

@@ -119,8 +119,11 @@ std::string wrapped(std::string_view given, const Wrapping& wrapping) {
       result += ' ';
       ++column;
     }
-    while (!wrapping.whole_words && column + word.size() > kColumns) {
-      const std::size_t part = kColumns - column;
+    while (column + word.size() > kColumns) {
+      std::size_t part = kColumns - column;
+      if (const std::size_t slash = word.substr(0, part).rfind('/');
+          slash != std::string_view::npos && slash > 0)
+        part = slash + 1;
       result += word.substr(0, part);
       word.remove_prefix(part);
       new_line();

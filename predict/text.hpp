@@ -36,10 +36,9 @@ inline constexpr std::size_t kColumns = 80;
 struct Wrapping {
   std::size_t first = 0;  // indentation of the first line and of the others
   std::size_t rest = 0;
-  bool whole_words =
-      false;  // a word longer than a line (an address) sticks out; else it is broken inside
 };
-// Broken at spaces into lines of at most kColumns; "90 %" stays together.
+// Broken at spaces into lines of at most kColumns; "90 %" stays together. A word longer than a line
+// is broken inside, behind a slash where it has one (an address).
 [[nodiscard]] std::string wrapped(std::string_view text, const Wrapping& wrapping = {});
 
 // Columns of text with two spaces between, numbers to the right.

@@ -83,7 +83,7 @@ std::string row_sentence(const ForecastDocument& document, const ForecastRow& ro
   std::string text = "On " + setting_text(row.job.gpus, document.device, row.link) + ", training " +
                      short_name(row.network) + amount + " at " + batch_text(row.job) +
                      (plain(strategy) ? "" : " with " + short_name(strategy)) + " ";
-  switch (row.forecast.verdict) {
+  switch (row.forecast.verdict.value()) {
     case Verdict::pays:
       return text + "pays: " + numbers + ".";
     case Verdict::does_not_pay:
@@ -123,8 +123,8 @@ std::string setting_text(int gpus, const std::string& device, const std::string&
 }
 
 std::string verdict_text(const ForecastRow& row) {
-  if (row.job.gpus < 2) return "-";
-  switch (row.forecast.verdict) {
+  if (!row.forecast.verdict) return "-";
+  switch (*row.forecast.verdict) {
     case Verdict::pays:
       return "pays";
     case Verdict::does_not_pay:

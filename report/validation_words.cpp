@@ -95,8 +95,9 @@ std::string words(Regime regime) {
   return regime == Regime::gpu_bound ? "GPU-bound" : "host-bound";
 }
 
-std::string words(Verdict verdict) {
-  return verdict == Verdict::too_close ? "too close to call" : spaced(name(verdict));
+std::string words(const std::optional<Verdict>& verdict) {
+  if (!verdict) return std::string(kNothing);
+  return *verdict == Verdict::too_close ? "too close to call" : spaced(name(*verdict));
 }
 
 std::string judgement(const ComparedRow& row) {

@@ -1,6 +1,7 @@
 // A validation in sentences and cells, for the terminal and the report alike.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace ddpx::report {
 
 // "GPU-bound", "does not pay", "right".
 [[nodiscard]] std::string words(Regime regime);
-[[nodiscard]] std::string words(Verdict verdict);
+[[nodiscard]] std::string words(const std::optional<Verdict>& verdict);  // "-" without one
 [[nodiscard]] std::string judgement(const ComparedRow& row);
 // "60 of 62", or a dash where nothing was judged.
 [[nodiscard]] std::string verdicts(const ErrorSummary& summary);

@@ -22,7 +22,7 @@ namespace {
 std::vector<Runs> read_runs(const ValidateOptions& options) {
   std::vector<Runs> files;
   for (const std::string& path : options.measured) {
-    files.push_back(io::runs_from_json(io::read_text(path), path == "-" ? "standard input" : path));
+    files.push_back(io::runs_from_json(io::read_text(path), io::shown_path(path)));
   }
   return files;
 }

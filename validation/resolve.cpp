@@ -26,7 +26,7 @@ std::optional<std::string> machine_named_by(const Runs& runs) {
 
 // The link of a file: the only one, or the one of that name. It takes the name that the rows use.
 Link link_from_file(const std::string& name, const std::string& path) {
-  std::vector<Link> links = io::links_from_json(io::read_text(path), path);
+  std::vector<Link> links = io::links_from_json(io::read_text(path), io::shown_path(path));
   const auto found =
       std::find_if(links.begin(), links.end(), [&](const Link& link) { return link.name == name; });
   if (found == links.end() && links.size() != 1) {
@@ -117,8 +117,8 @@ const Network& RowResolver::network_of(const RunRow& row) {
   const auto known = networks_.find(key);
   if (known != networks_.end()) return known->second;
   try {
-    Network network =
-        spec ? network_from(row.network) : io::network_from_json(io::read_text(key), key);
+    Network network = spec ? network_from(row.network)
+                           : io::network_from_json(io::read_text(key), io::shown_path(key));
     return networks_.emplace(key, std::move(network)).first->second;
   } catch (const InputError& error) {
     refuse_at(place_of(row, "network"), "--network", error);

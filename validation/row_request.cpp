@@ -58,7 +58,7 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
           "says everything that --network, --sweep, --strategy, --batch and --gpus say; "
           "give it or them");
     }
-    return io::work_from_json(io::read_text(*options.rows), *options.rows);
+    return io::work_from_json(io::read_text(*options.rows), io::shown_path(*options.rows));
   }
   RowGrid grid;
   grid.networks = networks_of(options);

@@ -252,7 +252,9 @@ TEST(FitMachine, WhatIsMissingIsNamed) {
   const auto message = [](const Measurements& m) {
     FitReport report;
     try {
-      (void)fit_machine(m, {}, report);
+      FitOptions options;
+      options.place = "given.json";
+      (void)fit_machine(m, options, report);
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -261,6 +263,7 @@ TEST(FitMachine, WhatIsMissingIsNamed) {
   Measurements m = FakeSource(1).measurements();
   m.copies.clear();
   EXPECT_NE(message(m).find("copy_bandwidth_bytes_per_s"), std::string::npos);
+  EXPECT_EQ(message(m).find("given.json: "), 0U);
   m = FakeSource(1).measurements();
   m.optimizers.clear();
   EXPECT_NE(message(m).find("optimizer_bandwidth_bytes_per_s"), std::string::npos);

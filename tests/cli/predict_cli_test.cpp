@@ -6,17 +6,18 @@
 #include <regex>
 
 #include "tests/support/golden.hpp"
-#include "tests/support/program.hpp"
+#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
+namespace fs = std::filesystem;
 using test::ProgramResult;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-namespace fs = std::filesystem;
 
 using Words = std::vector<std::string>;
 
@@ -26,33 +27,10 @@ ProgramResult predict(const Words& arguments, const std::string& redirection = "
 }
 
 void expect_refusal(const ProgramResult& result, const Words& words) {
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_EQ(result.lines(), 1) << result.err;
-  EXPECT_THAT(result.err, StartsWith("ddpx-predict: "));
-  EXPECT_THAT(result.out, IsEmpty());
-  for (const std::string& word : words) EXPECT_THAT(result.err, HasSubstr(word));
+  test::expect_refusal("ddpx-predict", result, words);
 }
 
-class PredictCli : public testing::Test {
- protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) / ("predict-cli-" + std::to_string(::getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (directory_ / name).string();
-  }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-
- private:
-  fs::path directory_;
-};
+class PredictCli : public test::ProgramTest {};
 
 TEST_F(PredictCli, a_bare_link_answers_and_says_what_it_took) {
   const ProgramResult result = predict({"--link", "nvlink"});
@@ -70,6 +48,67 @@ TEST_F(PredictCli, its_help_is_the_golden_one_and_fits_eighty_columns) {
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
   EXPECT_EQ(predict({"-h"}).out, result.out);
+}
+
+TEST_F(PredictCli, the_list_of_links_fits_eighty_columns) {
+  std::istringstream lines(predict({"--list-links"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST_F(PredictCli, a_step_on_one_gpu_has_no_verdict) {
+  const Words question{"--gpus", "1,2", "--network", "mlp:width=1024"};
+  Words json = question;
+  json.emplace_back("--json");
+  EXPECT_THAT(predict(json).out,
+              AllOf(HasSubstr("\"verdict\": null"), HasSubstr("\"verdict\": \"does_not_pay\"")));
+  EXPECT_THAT(predict(question).out, testing::ContainsRegex("  -\n"));
+}
+
+TEST_F(PredictCli, an_error_names_the_flag_the_user_gave) {
+  expect_refusal(predict({"--sweep", "foo=1:8"}), {"--sweep: 'foo'", "accepted: width"});
+  expect_refusal(predict({"--sweep", "width=1:99999999"}), {"--sweep: 'width=", "from 1 to"});
+  expect_refusal(predict({"--infer-link", "t1=1us,tn=2us", "--params", "1G"}),
+                 {"--infer-link: 1.00 us is no longer"});
+  expect_refusal(predict({"--network", "-"}), {"standard input: is empty"});
+  expect_refusal(predict({"--machine", "-"}), {"standard input: is empty"});
+  expect_refusal(predict({"--link", "-"}), {"standard input: is empty"});
+}
+
+TEST_F(PredictCli, a_bucket_size_is_echoed_in_the_unit_it_was_given_in) {
+  const Words question{"--network",       "mlp:width=1024", "--strategy",
+                       "ddp,bucket=25MB", "--strategy",     "ddp,bucket=25MiB"};
+  EXPECT_THAT(predict(question).out,
+              AllOf(HasSubstr("ddp,bucket=25MB"), HasSubstr("ddp,bucket=25MiB")));
+}
+
+TEST_F(PredictCli, no_host_address_or_environment_of_a_log_is_printed) {
+  std::string log = test::slurp("tests/io/inputs/U069b.txt");
+  log.insert(0,
+             "#  Rank  0 Group  0 Pid 639 on secret-host-7 device  0 [0000:00:06] NVIDIA H200\n"
+             "API_TOKEN=hunter2 secret-host-7:1:2 [0] NCCL INFO NET/Socket : Using eth0:10.9.8.7\n"
+             "  64  16  float  sum  -1secret-host-7:1:2 [0] NCCL INFO 10.9.8.7 hunter2\n");
+  const std::string file = write("secret.txt", log);
+  for (const Words& words : {Words{"--link", file, "--network", "mlp:width=1024"},
+                             Words{"--check-link", file}, Words{"--link", file, "--json"}}) {
+    const ProgramResult result = predict(words);
+    for (const char* secret : {"secret-host", "10.9.8.7", "hunter2"}) {
+      EXPECT_THAT(result.out, Not(HasSubstr(secret)));
+      EXPECT_THAT(result.err, Not(HasSubstr(secret)));
+    }
+  }
+}
+
+TEST_F(PredictCli, a_link_below_its_band_exits_with_1_and_says_why) {
+  const ProgramResult below =
+      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4"});
+  EXPECT_EQ(below.exit_code, 1);
+  EXPECT_THAT(below.out, AllOf(HasSubstr("what pcie5 gives"), HasSubstr("nvidia-smi nvlink -s")));
+  EXPECT_EQ(
+      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_nvlink.txt", "--link", "nvlink4"})
+          .exit_code,
+      0);
+  expect_refusal(predict({"--check-link", "README.md"}), {"README.md"});
+  expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
 }
 
 TEST_F(PredictCli, the_version_is_one_line) {

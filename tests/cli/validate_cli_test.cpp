@@ -5,61 +5,29 @@
 #include <filesystem>
 
 #include "tests/support/golden.hpp"
-#include "tests/support/program.hpp"
+#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
+namespace fs = std::filesystem;
 using test::ProgramResult;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-namespace fs = std::filesystem;
 
 const std::string kRuns = "validation/runs/t4x2.json";
 
-ProgramResult validate(std::vector<std::string> arguments, const std::string& redirection = "",
-                       const std::string& input = "") {
+ProgramResult validate(const std::vector<std::string>& arguments,
+                       const std::string& redirection = "", const std::string& input = "") {
   return test::run_program("ddpx-validate", arguments, redirection, input);
 }
 
-// A directory of its own, empty at the beginning of every test.
-class ValidateCli : public testing::Test {
- protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) / ("validate-cli-" + std::to_string(::getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
+void expect_refusal(const ProgramResult& result, const std::vector<std::string>& words) {
+  test::expect_refusal("ddpx-validate", result, words);
+}
 
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (directory_ / name).string();
-  }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-  [[nodiscard]] std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_))
-      names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  // Exit code 2, one line on standard error with these words, nothing on standard output.
-  static void expect_refusal(const ProgramResult& result, const std::vector<std::string>& words) {
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.lines(), 1) << result.err;
-    EXPECT_THAT(result.err, testing::StartsWith("ddpx-validate: "));
-    EXPECT_THAT(result.out, IsEmpty());
-    for (const std::string& word : words) EXPECT_THAT(result.err, HasSubstr(word));
-  }
-
- private:
-  fs::path directory_;
-};
+class ValidateCli : public test::ProgramTest {};
 
 std::string runs_with(const std::string& network, int gpus, const std::string& link,
                       const std::string& context = "") {

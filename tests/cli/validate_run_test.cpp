@@ -6,31 +6,22 @@
 
 #include "io/file.hpp"
 #include "io/runs_json.hpp"
-#include "tests/support/program.hpp"
+#include "tests/support/program_test.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace ddpx {
 namespace {
 
+namespace fs = std::filesystem;
 using test::ProgramResult;
 using testing::HasSubstr;
-namespace fs = std::filesystem;
 
 const std::string kMachine =
     "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
 const std::string kLink = "pcie3=calibration/links/interconnects.json";
 
-class ValidateRun : public testing::Test {
+class ValidateRun : public test::ProgramTest {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) / ("validate-run-" + std::to_string(::getpid()));
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (directory_ / name).string();
-  }
   // With a link of the machine's table, so that the forecast knows it.
   [[nodiscard]] ProgramResult run(std::vector<std::string> arguments) const {
     std::vector<std::string> all{"--run", "--machine", kMachine, "--runs", path("runs.json")};
@@ -40,8 +31,6 @@ class ValidateRun : public testing::Test {
   [[nodiscard]] Runs runs() const {
     return io::runs_from_json(io::read_text(path("runs.json")), path("runs.json"));
   }
-
-  fs::path directory_;
 };
 
 TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone) {
@@ -151,7 +140,7 @@ TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
 TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_kept_elsewhere) {
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
-      test::run_on(test::Disk::full, directory_.string(), "ddpx-validate",
+      test::run_on(test::Disk::full, path(""), "ddpx-validate",
                    {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--network",
                     "mlp:width=32,depth=2", "--batch", "8", "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
@@ -167,7 +156,7 @@ TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_ke
 TEST_F(ValidateRun, without_permission_to_write_nothing_is_run) {
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
-      test::run_on(test::Disk::read_only, directory_.string(), "ddpx-validate",
+      test::run_on(test::Disk::read_only, path(""), "ddpx-validate",
                    {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
   EXPECT_EQ(result.program.lines(), 1) << result.program.err;

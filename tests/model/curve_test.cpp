@@ -33,10 +33,35 @@ TEST(Curves, a_measured_size_has_its_measured_time) {
   }
 }
 
-TEST(Curves, between_points_the_time_is_a_straight_line_in_logarithms) {
-  // Halfway in log size lies the geometric mean of both times.
-  EXPECT_NEAR(seconds(dense(), std::sqrt(1e3 * 1e4)), std::sqrt(1e-5 * 2e-5), 1e-17);
-  EXPECT_NEAR(seconds(dense(), std::sqrt(1e5 * 1e6)), std::sqrt(4e-5 * 8e-5), 1e-17);
+// One protocol, 10 us + bytes / 10 GB/s, at every power of 4: halfway in log size log-log
+// interpolation is up to 25 % high (the arithmetic over the geometric mean of 1 and 4).
+TEST(Curves, between_points_of_one_protocol_the_time_is_nearly_its_line) {
+  const auto protocol = [](double bytes) { return 1e-5 + bytes / 1e10; };
+  std::vector<CurvePoint> points;
+  for (double bytes = 4096; bytes <= 1e9; bytes *= 4) points.push_back(at(bytes, protocol(bytes)));
+  const Curve curve(kCall, {}, points);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double bytes = 2 * points[i - 1].bytes.value();
+    const double straight =
+        std::sqrt(points[i - 1].time.value() * points[i].time.value()) / protocol(bytes) - 1;
+    EXPECT_LE(std::abs(seconds(curve, bytes) / protocol(bytes) - 1), 0.16 * straight + 1e-12);
+  }
+}
+
+TEST(Curves, between_points_the_time_stays_between_theirs) {
+  // A protocol change: the local line would leave the gap.
+  const Curve curve(kCall, {},
+                    {at(1e4, 1e-5), at(2e4, 1.1e-5), at(4e4, 1.2e-5), at(8e4, 9e-5),
+                     at(16e4, 9.1e-5), at(32e4, 5e-5), at(64e4, 2e-4)});
+  for (std::size_t i = 1; i < curve.points().size(); ++i) {
+    const CurvePoint& a = curve.points()[i - 1];
+    const CurvePoint& b = curve.points()[i];
+    for (double f = 0; f <= 1; f += 0.01) {
+      const double time = seconds(curve, a.bytes.value() * std::pow(b.bytes / a.bytes, f));
+      EXPECT_GE(time, std::min(a.time, b.time).value() * (1 - 1e-12));
+      EXPECT_LE(time, std::max(a.time, b.time).value() * (1 + 1e-12));
+    }
+  }
 }
 
 TEST(Curves, below_the_smallest_size_the_time_stays) {
@@ -45,9 +70,10 @@ TEST(Curves, below_the_smallest_size_the_time_stays) {
 }
 
 TEST(Curves, above_the_largest_size_the_time_grows_at_the_last_bandwidth) {
-  // 40 us for the last 900,000 bytes.
-  EXPECT_NEAR(seconds(dense(), 1e6 + 9e5), 8e-5 + 4e-5, 1e-15);
-  EXPECT_NEAR(seconds(dense(), 1e6 + 9e8), 8e-5 + 4e-2, 1e-12);
+  // 10 us + bytes / 10 GB/s to the end.
+  const Curve curve(kCall, {}, {at(1e4, 1.1e-5), at(1e5, 2e-5), at(1e6, 1.1e-4), at(1e7, 1.01e-3)});
+  EXPECT_NEAR(seconds(curve, 1e8), 1e-5 + 1e-2, 1e-8);
+  EXPECT_NEAR(seconds(curve, 1e10), 1e-5 + 1, 1e-6);
 }
 
 TEST(Curves, a_falling_last_segment_does_not_extrapolate_to_shorter_times) {

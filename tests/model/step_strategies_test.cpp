@@ -3,32 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/tiny_machine.hpp"
+#include "tests/support/paper_step.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::line_link;
-using test::machine_for;
 using test::one_bucket_per_tensor;
-using test::plain_layers;
+using test::step;
+using test::term;
+using test::total;
 
-// Three layers: forward 3 s, backward 5 s (the first layer has no data gradient), each gradient 2
-// MB.
-const Network& three_layers() {
-  static const Network kNetwork = plain_layers(3, 2e6);
-  return kNetwork;
-}
-
-Machine machine() { return machine_for(three_layers(), 1); }
-
-Step step(const Machine& m, const Link& link, const Job& job,
-          const Network& network = three_layers()) {
-  return StepModel(m, link, network, job).run();
-}
-
-double term(const Step& s, Term t) { return s.term(t).value(); }
-double total(const Step& s) { return s.total().value(); }
+Machine machine() { return test::three_layer_machine(); }
 
 TEST(CompressedSteps, halve_the_bytes_and_keep_part_of_the_overlap) {
   // 1 s each: 5-6, 7-8, 8-9; without any overlap 8 + 3.

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/expect_input_error.hpp"
+#include "tests/support/paper_step.hpp"
 #include "tests/support/resnet18.hpp"
-#include "tests/support/tiny_machine.hpp"
 
 namespace ddpx {
 namespace {
@@ -16,23 +16,12 @@ using test::line_link;
 using test::machine_for;
 using test::one_bucket_per_tensor;
 using test::plain_layers;
+using test::step;
+using test::term;
+using test::three_layers;
+using test::total;
 
-// Three layers: forward 3 s, backward 5 s (the first layer has no data gradient), each gradient 2
-// MB.
-const Network& three_layers() {
-  static const Network kNetwork = plain_layers(3, 2e6);
-  return kNetwork;
-}
-
-Machine machine() { return machine_for(three_layers(), 1); }
-
-Step step(const Machine& m, const Link& link, const Job& job,
-          const Network& network = three_layers()) {
-  return StepModel(m, link, network, job).run();
-}
-
-double term(const Step& s, Term t) { return s.term(t).value(); }
-double total(const Step& s) { return s.total().value(); }
+Machine machine() { return test::three_layer_machine(); }
 
 TEST(DdpSteps, overlap_each_buckets_all_reduce_with_the_rest_of_backward) {
   // Backward of layer 3 ends at 5, its 2 s all-reduce at 7; layer 2: ready 7, done 9; layer 1:

@@ -19,7 +19,7 @@ void refused(const Options& options, std::initializer_list<std::string_view> wor
 
 TEST(Request, defaults_are_those_of_the_help) {
   const Query q = query({});
-  EXPECT_EQ(q.gpus, (std::vector<int>{2}));
+  EXPECT_EQ(q.gpus, (std::vector<NodeLayout>{{1, 2}}));
   EXPECT_EQ(q.batches, (std::vector<double>{256}));
   EXPECT_EQ(q.job.dtype, DType::fp32);
   EXPECT_EQ(q.job.engine, Engine::torch);
@@ -65,8 +65,10 @@ TEST(Request, an_unknown_word_lists_the_accepted_ones) {
 
 TEST(Request, counts_and_batches_are_checked) {
   Options o;
-  o.gpus = "2x8";
-  refused(o, {"--gpus", "'2x8'"});
+  for (const char* gpus : {"2x", "x8", "0x8", "2x8x2", "2X8", "2.5x8", "99999x8"}) {
+    o.gpus = gpus;
+    refused(o, {"--gpus"});
+  }
   o.gpus = "2,2";
   refused(o, {"--gpus", "'2'", "given twice"});
   o.gpus = "0";
@@ -76,6 +78,43 @@ TEST(Request, counts_and_batches_are_checked) {
     o.batch = batch;
     refused(o, {"--batch"});
   }
+}
+
+TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
+  Options o;
+  o.networks = {"mlp:width=1024"};
+  o.gpus = "2,2x4";
+  EXPECT_EQ(query(o).gpus, (std::vector<NodeLayout>{{1, 2}, {2, 4}}));
+  expect_input_error([&] { static_cast<void>(run(query(o))); },
+                     {"--gpus", "2x4", "--inter-link", "8 ranks"});
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  const ForecastDocument document = run(query(o));
+  ASSERT_EQ(document.rows.size(), 2U);
+  EXPECT_EQ(document.rows[0].link, "fast");
+  EXPECT_EQ(document.rows[1].link, "fast+fast");
+  EXPECT_EQ(document.rows[1].nodes, 2);
+  EXPECT_EQ(document.rows[1].job.gpus, 8);
+  o.nics = "0";
+  refused(o, {"--nics"});
+  o.nics = "4";
+  EXPECT_EQ(query(o).nics, 4);
+  o.gpus = "8";
+  refused(o, {"--inter-link", "--gpus 2x8"});
+  o.inter_link.reset();
+  refused(o, {"--nics", "--inter-link"});
+}
+
+TEST(Request, a_gpu_not_measured_comes_from_its_datasheet_or_from_the_machine) {
+  Options o;
+  o.gpu = "a100-sxm";
+  o.links = {"fast"};
+  EXPECT_EQ(query(o).machine.name, "a100-sxm");
+  o.gpu = "a1000";
+  refused(o, {"--gpu", "'a1000'", "t4", "h200"});
+  o.gpu = "a100-sxm";
+  o.machine = "small";  // a "Small GPU" is none of the table
+  refused(o, {"--gpu", "Small GPU", "leave --machine out"});
 }
 
 TEST(Request, a_model_by_its_step_needs_all_three_of_its_facts_and_nothing_else) {

@@ -57,7 +57,8 @@ TEST(Table, a_sweep_without_a_crossing_says_which_side_it_is_on) {
 TEST(Table, everything_that_varies_at_once_still_fits) {
   Options o;
   o.links = {"pcie", "fast"};
-  o.gpus = "2,4,4096";
+  o.inter_link = "fast";
+  o.gpus = "2,4,512x8";
   o.batch = "1,1000000000";
   o.networks = {"mlp:width=256", "mlp:width=8192,depth=16,classes=1000", "gpt:layers=2"};
   o.strategies = {"ddp",
@@ -124,6 +125,7 @@ TEST(Table, one_gpu_has_a_step_and_no_verdict) {
   const std::string text = text_of(answer(o));
   EXPECT_EQ(text.find("On 1 x Small GPU, a step of mlp"), 0U) << text;
   EXPECT_EQ(text.find("too close"), std::string::npos);
+  EXPECT_FALSE(answer(o).rows.front().forecast.verdict);
 }
 
 // Written by hand, so that the golden text holds the layout and no forecast.

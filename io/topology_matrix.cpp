@@ -1,0 +1,99 @@
+#include "io/topology_matrix.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "io/nccl_tests_lines.hpp"
+#include "io/one_line.hpp"
+#include "model/error.hpp"
+
+namespace ddpx::io {
+namespace {
+
+constexpr std::size_t kMostGpus = 1024;
+
+// The number behind "GPU" or "NIC"; names such as "mlx5_0" count as NICs in older versions.
+bool is_gpu(std::string_view word) {
+  return word.size() > 3 && word.starts_with("GPU") && nccl::whole_number(word.substr(3));
+}
+bool is_nic(std::string_view word) {
+  return (word.size() > 3 && word.starts_with("NIC") && nccl::whole_number(word.substr(3))) ||
+         word.starts_with("mlx");
+}
+
+bool is_path(std::string_view word) {
+  static constexpr std::array<std::string_view, 6> kWords{"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
+  if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
+  return word.starts_with("NV") && nccl::whole_number(word.substr(2));
+}
+
+bool is_header(const std::vector<std::string_view>& words) {
+  return !words.empty() && words[0] == "GPU0" &&
+         (words.size() == 1 || is_gpu(words[1]) || is_nic(words[1]) || words[1] == "CPU");
+}
+
+void check(const TopologyMatrix& matrix, std::string_view place) {
+  const std::size_t n = matrix.gpus.size();
+  if (matrix.paths.size() != n) {
+    throw InputError(place, "the topology matrix has " + std::to_string(n) + " GPUs and " +
+                                std::to_string(matrix.paths.size()) +
+                                " rows of them; give the whole output of nvidia-smi topo -m");
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (matrix.paths[i][k] != matrix.paths[k][i])
+        throw InputError(place, matrix.gpus[i] + " to " + matrix.gpus[k] + " is " +
+                                    matrix.paths[i][k] + " one way and " + matrix.paths[k][i] +
+                                    " the other; give the whole output of nvidia-smi topo -m");
+    }
+  }
+}
+
+}  // namespace
+
+bool looks_like_topology_matrix(std::string_view text) {
+  nccl::LogLines lines(text);
+  bool header = false;
+  while (const nccl::LogLine* line = lines.next()) {
+    if (header && line->words.size() > 1 && line->words[0] == "GPU0")
+      return is_path(line->words[1]);
+    header = header || is_header(line->words);
+  }
+  return false;
+}
+
+TopologyMatrix read_topology_matrix(std::string_view text, std::string_view place) {
+  TopologyMatrix matrix;
+  nccl::LogLines lines(text);
+  while (const nccl::LogLine* line = lines.next()) {
+    const auto& words = line->words;
+    if (matrix.gpus.empty()) {
+      if (!is_header(words)) continue;
+      for (std::string_view word : words) {
+        if (is_gpu(word)) matrix.gpus.emplace_back(word);
+        if (is_nic(word)) ++matrix.nics;
+      }
+      if (matrix.gpus.size() > kMostGpus)
+        throw InputError(place, "names more than 1024 GPUs; no host has them");
+      continue;
+    }
+    if (words.empty() || matrix.paths.size() == matrix.gpus.size() ||
+        words[0] != matrix.gpus[matrix.paths.size()])
+      continue;
+    std::vector<std::string>& row = matrix.paths.emplace_back();
+    for (std::size_t i = 1; i <= matrix.gpus.size(); ++i) {
+      if (i >= words.size() || !is_path(words[i])) {
+        throw InputError(place, "line " + std::to_string(line->number) + ": " +
+                                    (i < words.size() ? quoted(words[i]) + " is no path"
+                                                      : std::string("the row is cut")) +
+                                    "; accepted: X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS");
+      }
+      row.emplace_back(words[i]);
+    }
+  }
+  if (matrix.gpus.empty()) throw InputError(place, "is no output of nvidia-smi topo -m");
+  check(matrix, place);
+  return matrix;
+}
+
+}  // namespace ddpx::io

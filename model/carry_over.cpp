@@ -1,0 +1,104 @@
+#include "model/carry_over.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/link.hpp"
+
+namespace ddpx {
+namespace {
+
+double steps_of(const CarryOver& carry, const Count& count) {
+  const double ring = ring_steps(count.kind, count.ranks);
+  if (!carry.tree || count.kind != Collective::all_reduce) return ring;
+  return std::min(ring, 2.0 * std::ceil(std::log2(count.ranks)));
+}
+
+// Latency on `count` over that of two ranks. Inside a host NCCL's tree is a chain, so the steps are
+// a ring's either way (tuning.cc: 2 (ranks per node - 1) hops).
+double latency_growth(const CarryOver& carry, const Count& count) {
+  return carry.base_share +
+         (1.0 - carry.base_share) * steps_of(carry, count) / ring_steps(count.kind, 2);
+}
+
+double chunks(const CarryOver& carry, const Count& count) {
+  return (ring_steps(count.kind, count.ranks) + carry.local_chunks) / count.ranks;
+}
+
+double doublings(const Count& from, const Count& to) {
+  return std::log2(static_cast<double>(to.ranks) / from.ranks);
+}
+
+}  // namespace
+
+const CarryOver& carry_over(Topology topology) {
+  static constexpr CarryOver kNvlink{.base_share = 0.80,
+                                     .local_chunks = 0.40,
+                                     .error = 0.04,
+                                     .protocol_error = 0.16,
+                                     .most_ranks = 72};
+  // Boxes differ by more than any count: per doubling bus bandwidth went to 0.23, 0.26 and 0.27
+  // (L40S), 0.67 and 1.15 (RTX 4090, by which two of the four GPUs), 0.8 (RTX 5090).
+  static constexpr CarryOver kPcie{.base_share = 0.70,
+                                   .per_doubling = 0.55,
+                                   .error = 0.04,
+                                   .protocol_error = 0.16,
+                                   .error_per_doubling = 0.65,
+                                   .most_ranks = 16};
+  static constexpr CarryOver kNetwork{.base_share = 0.50,
+                                      .error = 0.10,
+                                      .protocol_error = 0.40,
+                                      .error_per_doubling = 0.30,
+                                      .most_ranks = 1 << 20,
+                                      .tree = true};
+  // CPU ranks share memory as PCIe boxes share a root complex, though less tightly.
+  static constexpr CarryOver kHostMemory{.base_share = 0.50,
+                                         .per_doubling = 0.70,
+                                         .error = 0.04,
+                                         .protocol_error = 0.16,
+                                         .error_per_doubling = 0.30,
+                                         .most_ranks = 1 << 20};
+  switch (topology) {
+    case Topology::nvlink:
+      return kNvlink;
+    case Topology::network:
+      return kNetwork;
+    case Topology::host_memory:
+      return kHostMemory;
+    case Topology::pcie:
+      break;
+  }
+  return kPcie;
+}
+
+int ring_steps(Collective kind, int ranks) {
+  if (ranks < 2) return 0;
+  return kind == Collective::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+}
+
+double carried_volume(const CarryOver& carry, const Count& from, const Count& to) {
+  return chunks(carry, to) / chunks(carry, from);
+}
+
+double carried_latency(const CarryOver& carry, const Count& from, const Count& to) {
+  return latency_growth(carry, to) / latency_growth(carry, from);
+}
+
+CarriedTime carried_time(const CarryOver& carry, const Count& from, const Count& to,
+                         Seconds latency, Seconds moved) {
+  const double steps = doublings(from, to);
+  const double known = latency.value();
+  const double small = known * carried_latency(carry, from, to);
+  const double slowing = std::pow(carry.per_doubling, -steps);
+  const double large = known + std::max(0.0, moved.value() - known) * slowing;
+  const double cubes = std::pow(large, 3) + std::pow(small, 3) - std::pow(known, 3);
+  const double time = std::cbrt(std::max(cubes, 0.5 * std::pow(small, 3)));
+  // From an eighth of the time on latency and protocol decide.
+  constexpr double kEighth = 8;
+  const double protocol = std::min(1.0, kEighth * small / time);
+  const double error = std::hypot(carry.error, protocol * carry.protocol_error,
+                                  carry.error_per_doubling * std::abs(steps));
+  return {Seconds(time), std::expm1(error)};
+}
+
+}  // namespace ddpx

@@ -1,0 +1,118 @@
+#include "model/two_level.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/error.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr Bytes kLarge{1 << 30};
+constexpr double kSmallestSize = 1024;
+constexpr double kLargestSize = 8.0 * (1 << 30);
+// Channels of NCCL's search graph: 12 over an NVSwitch (H200), 2 through PCIe and host memory.
+constexpr int kNvlinkChannels = 12;
+constexpr int kPcieChannels = 2;
+// Two ranks, LL ring: 6.6 us and two hops of 2.7 us between nodes, 0.6 or 1.0 us inside
+// (tuning.cc).
+constexpr double kPairBetween = 12.0e-6;
+constexpr double kPairNvlink = 7.8e-6;
+constexpr double kPairPcie = 8.6e-6;
+// One standard error of what the model gives from two-rank figures, by the public sweeps over two
+// to eight nodes (docs/results/links.md).
+constexpr double kModelError = 0.40;
+
+Seconds pair_latency(const Link& link) {
+  if (link.latency.value.value() > 0) return link.latency.value;
+  for (const Curve& curve : link.curves) {
+    if (curve.kind == Collective::all_reduce) return curve.smallest_time();
+  }
+  throw InputError("link " + link.name,
+                   "has no latency of an all_reduce; measure one on two ranks");
+}
+
+BytesPerSecond bandwidth_of(const Link& link) {
+  const BytesPerSecond bandwidth = link.bus_bandwidth();
+  if (bandwidth.value() > 0) return bandwidth;
+  throw InputError("link " + link.name,
+                   "has no bandwidth of an all_reduce; measure one on two ranks");
+}
+
+BytesPerSecond inside_bandwidth(const Link& inside, int gpus) {
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, gpus};
+  return call.bytes / price(inside, call).time * bus_factor(call.kind, call.ranks);
+}
+
+// By the rate of its NVLink generation, which is what the ceilings go with.
+GpuGeneration generation_of(const Link& inside, BytesPerSecond bandwidth) {
+  if (inside.topology != Topology::nvlink) return GpuGeneration::ampere;
+  if (bandwidth.value() < 160e9) return GpuGeneration::volta;
+  if (bandwidth.value() < 260e9) return GpuGeneration::ampere;
+  return bandwidth.value() < 460e9 ? GpuGeneration::hopper : GpuGeneration::blackwell;
+}
+
+std::string node_text(const NodeLayout& layout) {
+  return std::to_string(layout.nodes) + " nodes of " + std::to_string(layout.gpus_per_node);
+}
+
+}  // namespace
+
+NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLayout& layout,
+                           std::optional<int> nics) {
+  if (layout.nodes < 2 || layout.gpus_per_node < 1)
+    throw InputError("--gpus", node_text(layout) + ": needs at least two nodes of one GPU");
+  NcclTopology topology;
+  topology.nodes = layout.nodes;
+  topology.ranks_per_node = layout.gpus_per_node;
+  topology.nvlink = inside.topology == Topology::nvlink;
+  topology.channels = topology.nvlink ? kNvlinkChannels : kPcieChannels;
+  const int wires = nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);
+  const BytesPerSecond wire = bandwidth_of(between) * wires;
+  topology.wire = wire;
+  const BytesPerSecond node =
+      layout.gpus_per_node > 1 ? inside_bandwidth(inside, layout.gpus_per_node) : wire * 2.0;
+  topology.channel_inside = node / static_cast<double>(topology.channels);
+  topology.channel_between = topology.channel_inside;
+  topology.generation = generation_of(inside, node);
+  topology.hop_between = Seconds(std::max(0.0, (pair_latency(between).value() - kPairBetween) / 2));
+  if (layout.gpus_per_node > 1)
+    topology.latency_scale =
+        pair_latency(inside).value() / (topology.nvlink ? kPairNvlink : kPairPcie);
+  return topology;
+}
+
+Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
+               std::optional<int> nics) {
+  const NcclTopology topology = nccl_topology(inside, between, layout, nics);
+  Link link;
+  link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;
+  link.title = node_text(layout) + ": " + inside.name + " inside, " + between.name + " between";
+  link.topology = Topology::network;
+  link.latency = between.latency;
+  link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
+  link.channels = layout.gpus_per_node > 1 ? inside.channels : between.channels;
+  link.beside_compute = inside.beside_compute;
+  link.source = inside.source + "; " + between.source;
+  const double error = std::hypot(between.bandwidth.relative_error, kModelError);
+  for (Collective kind :
+       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+    const std::vector<NcclCost> costs = nccl_costs(kind, topology);
+    std::vector<CurvePoint> points;
+    double last = 0;
+    for (double bytes = kSmallestSize; bytes <= kLargestSize; bytes *= 2) {
+      const Bytes size(bytes);
+      // NCCL's corrections step down at some sizes; a larger message is never given a shorter time.
+      last = std::max(last, nccl_time(nccl_choice(costs, size, topology), size, topology).value());
+      points.push_back({size, Seconds(last), false, ""});
+    }
+    Curve& curve =
+        link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, layout.gpus()},
+                                 std::vector<ProtocolLine>{}, std::move(points));
+    curve.relative_error = error;
+  }
+  return link;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,35 @@
+// A cluster of equal nodes as one link: what joins the GPUs inside a node, and what joins the
+// nodes.
+//
+// NCCL's model of rings and trees (nccl.hpp) with what was measured in its place: the bus bandwidth
+// inside a node, the bandwidth of a node's NICs as the wire, and the latency of two ranks on either
+// level. A ring crosses every node once, so its bus bandwidth is the smaller of the two; a tree of
+// two nodes sends a byte once each way and reaches twice the wire's.
+#pragma once
+
+#include <optional>
+
+#include "model/link.hpp"
+#include "model/nccl.hpp"
+
+namespace ddpx {
+
+struct NodeLayout {
+  int nodes = 2;
+  int gpus_per_node = 8;
+
+  [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
+  auto operator<=>(const NodeLayout&) const = default;
+};
+
+// NCCL's view of the cluster. `nics` of a node; nullopt: one per GPU where `between` has the
+// figures of one GPU's share (Link::per_gpu), else one.
+[[nodiscard]] NcclTopology nccl_topology(const Link& inside, const Link& between,
+                                         const NodeLayout& layout, std::optional<int> nics);
+
+// The link with curves of all three collectives on `layout`.gpus() ranks. Throws InputError for a
+// layout of fewer than two nodes, and where a level has neither figures nor curves.
+[[nodiscard]] Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
+                             std::optional<int> nics = std::nullopt);
+
+}  // namespace ddpx

@@ -1,0 +1,41 @@
+#include "predict/request_gpus.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr int kMostGpus = 1 << 20;
+constexpr int kMostNodes = 1 << 14;
+constexpr int kMostPerNode = 1024;
+
+// "8" is one node of eight, "2x8" two.
+NodeLayout layout_of(const std::string& word) {
+  const std::size_t by = word.find('x');
+  if (by == std::string::npos) return {1, parse_count("--gpus", word, 1, kMostGpus)};
+  const NodeLayout layout{parse_count("--gpus", word.substr(0, by), 1, kMostNodes),
+                          parse_count("--gpus", word.substr(by + 1), 1, kMostPerNode)};
+  return layout;
+}
+
+}  // namespace
+
+std::vector<NodeLayout> gpus_of(const Options& options) {
+  if (!options.gpus) return {{1, 2}};
+  return distinct_list("--gpus", *options.gpus, layout_of);
+}
+
+const GpuType& gpu_named(const std::string& name) {
+  if (const GpuType* type = find_gpu_type(name)) return *type;
+  std::string accepted;
+  for (const GpuType& type : gpu_types())
+    accepted += (accepted.empty() ? "" : ", ") + std::string(type.name);
+  throw InputError("--gpu", "'" + shown(name) + "' is unknown; accepted: " + accepted);
+}
+
+Machine machine_for(const Options& options, const Resolvers& resolvers) {
+  if (!options.gpu) return resolvers.machine(options.machine);
+  const GpuType& type = gpu_named(*options.gpu);
+  if (!options.machine) return machine_of(type);
+  return carried_to(resolvers.machine(options.machine), type);
+}
+
+}  // namespace ddpx

@@ -1,0 +1,39 @@
+// The parts of a request about GPUs: how many, on how many nodes, of which type. Of request.cpp.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/error.hpp"
+#include "model/gpu_type.hpp"
+#include "model/quantity.hpp"
+#include "predict/request.hpp"
+
+namespace ddpx {
+
+// Values of a comma-separated flag, in the order given and none twice.
+template <class Parse>
+auto distinct_list(std::string_view flag, const std::string& text, Parse parse) {
+  std::vector<decltype(parse(text))> values;
+  for (const std::string& word : parse_list(flag, text)) {
+    const auto value = parse(word);
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      throw InputError(flag, "'" + shown(word) + "' is given twice");
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+// The layouts of --gpus; one node of two where there is none.
+[[nodiscard]] std::vector<NodeLayout> gpus_of(const Options& options);
+
+// Throws InputError that lists the names.
+[[nodiscard]] const GpuType& gpu_named(const std::string& name);
+
+// The machine asked for: calibrated, from a datasheet (--gpu), or carried from one to the other.
+[[nodiscard]] Machine machine_for(const Options& options, const Resolvers& resolvers);
+
+}  // namespace ddpx

@@ -1,0 +1,93 @@
+#include "model/two_level.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+Link figures(const std::string& name, Topology topology, double gigabytes, double microseconds,
+             bool per_gpu = false) {
+  Link link;
+  link.name = name;
+  link.topology = topology;
+  link.latency = {Seconds(microseconds * 1e-6), 0.1, ""};
+  link.large_latency = link.latency;
+  link.bandwidth = {BytesPerSecond(gigabytes * 1e9), 0.05, ""};
+  link.per_gpu = per_gpu;
+  return link;
+}
+
+const Link kNvlink = figures("nvlink4", Topology::nvlink, 312, 8.5);
+const Link kNdr = figures("ndr", Topology::network, 46, 18, true);
+const Link k50Gb = figures("50gb", Topology::network, 3.7, 18, true);
+const Link kTcp = figures("tcp", Topology::network, 1.1, 60);
+
+double seconds(const Link& link, double bytes, int ranks) {
+  return price(link, {Collective::all_reduce, DType::fp32, Bytes(bytes), ranks}).time.value();
+}
+
+// One all-reduce of 1 GB over two nodes of H100, one NIC a GPU: 0.27 s with one GPU per node, 0.13
+// with two, 0.067 with four (NVIDIA/nccl#1250): every doubling brings its NICs along.
+TEST(TwoLevel, a_nic_per_gpu_makes_a_large_message_halve_with_the_gpus_per_node) {
+  double last = seconds(two_level(kNvlink, k50Gb, {2, 1}), 1e9, 2);
+  EXPECT_NEAR(last, 0.27, 0.1 * 0.27);
+  for (int gpus : {2, 4}) {
+    const double time = seconds(two_level(kNvlink, k50Gb, {2, gpus}), 1e9, 2 * gpus);
+    EXPECT_NEAR(last / time, 2.0, 0.25) << gpus;
+    last = time;
+  }
+}
+
+TEST(TwoLevel, one_nic_for_all_is_the_wire_whatever_the_gpus) {
+  // A tree of two nodes: 1 GB each way at 1.1 GB/s, and NCCL's 0.9 for trees of that size.
+  for (int gpus : {1, 2, 8}) {
+    const double time = seconds(two_level(kNvlink, kTcp, {2, gpus}), 1e9, 2 * gpus);
+    EXPECT_GT(time, 0.99 / 1.1);
+    EXPECT_LT(time, 2.0 / 1.1);
+  }
+}
+
+// 16 H100 of two hosts with 8 NICs of 400 Gb/s, NCCL_ALGO=Ring: 8 GiB in 41.0 ms; 64 of eight hosts
+// 43.2 ms (NVIDIA/nccl-tests#309).
+TEST(TwoLevel, meets_public_times_of_two_and_eight_hosts) {
+  EXPECT_NEAR(seconds(two_level(kNvlink, kNdr, {2, 8}), 8589934592.0, 16), 41.0e-3, 0.2 * 41.0e-3);
+  EXPECT_NEAR(seconds(two_level(kNvlink, kNdr, {8, 8}), 8589934592.0, 64), 43.2e-3, 0.2 * 43.2e-3);
+}
+
+TEST(TwoLevel, two_nodes_are_slower_than_one_and_more_slower_still) {
+  for (double bytes : {1e4, 1e6, 25e6, 1e9}) {
+    const double one = seconds(kNvlink, bytes, 8);
+    const double two = seconds(two_level(kNvlink, kTcp, {2, 8}), bytes, 16);
+    const double eight = seconds(two_level(kNvlink, kTcp, {8, 8}), bytes, 64);
+    EXPECT_GT(two, one);
+    EXPECT_GT(eight, two);
+  }
+}
+
+TEST(TwoLevel, is_measured_as_a_whole_and_unsure) {
+  const Link link = two_level(kNvlink, kNdr, {2, 8});
+  EXPECT_EQ(link.name, "nvlink4+ndr");
+  EXPECT_EQ(link.curves.size(), 3U);
+  for (const Curve& curve : link.curves) {
+    EXPECT_EQ(curve.ranks, 16);
+    EXPECT_GT(curve.relative_error, 0.2);
+  }
+}
+
+TEST(TwoLevel, refuses_one_node_and_levels_of_which_nothing_is_known) {
+  test::expect_input_error(
+      [] {
+        static_cast<void>(two_level(kNvlink, kNdr, {1, 8}));
+      },
+      {"at least two nodes"});
+  test::expect_input_error(
+      [] {
+        static_cast<void>(two_level(kNvlink, Link{}, {2, 8}));
+      },
+      {"measure one on two ranks"});
+}
+
+}  // namespace
+}  // namespace ddpx

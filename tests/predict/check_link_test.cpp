@@ -1,0 +1,94 @@
+#include "predict/check_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace ddpx {
+namespace {
+
+using testing::HasSubstr;
+
+Link entry(const std::string& name, Topology topology, double low, double usual, double high,
+           double peak) {
+  Link link;
+  link.name = name;
+  link.topology = topology;
+  link.latency = {Seconds(1e-5), 0.1, ""};
+  link.large_latency = link.latency;
+  link.bandwidth = {BytesPerSecond(usual * 1e9), 0.05, ""};
+  link.bandwidth_low = BytesPerSecond(low * 1e9);
+  link.bandwidth_high = BytesPerSecond(high * 1e9);
+  link.peak = BytesPerSecond(peak * 1e9);
+  return link;
+}
+
+const std::vector<Link> kTable{entry("nvlink4", Topology::nvlink, 296, 312, 340, 450),
+                               entry("pcie4", Topology::pcie, 8, 10, 14, 31.5),
+                               entry("pcie4-p2p", Topology::pcie, 17, 20.5, 24, 31.5)};
+
+MeasuredLink of(double gigabytes, int ranks = 2) {
+  return {"all_reduce on " + std::to_string(ranks) + " ranks", ranks,
+          BytesPerSecond(gigabytes * 1e9), false, false};
+}
+
+void expect_80_columns(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(CheckLink, a_figure_inside_the_band_is_right) {
+  const LinkCheck check = check_link(of(301), kTable[0], kTable);
+  EXPECT_EQ(check.standing, Standing::within);
+  EXPECT_THAT(check.text, HasSubstr("right for such a box"));
+  expect_80_columns(check.text);
+}
+
+TEST(CheckLink, below_it_names_what_it_looks_like_and_the_likely_faults) {
+  const LinkCheck check = check_link(of(10.4), kTable[2], kTable);
+  EXPECT_EQ(check.standing, Standing::below);
+  EXPECT_THAT(check.text, HasSubstr("what pcie4 gives"));
+  EXPECT_THAT(check.text, HasSubstr("IOMMU or ACS"));
+  expect_80_columns(check.text);
+}
+
+TEST(CheckLink, a_curve_that_falls_is_flagged_even_inside_the_band) {
+  MeasuredLink measured = of(301);
+  measured.falls = true;
+  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("smaller buckets"));
+}
+
+// 480 GB/s on 8 H100 or H200: the switch reduces, and bus bandwidth passes the links' 450.
+TEST(CheckLink, above_the_band_is_no_fault) {
+  const LinkCheck check = check_link(of(480, 8), kTable[0], kTable);
+  EXPECT_EQ(check.standing, Standing::above);
+  EXPECT_THAT(check.text, HasSubstr("NVLS"));
+}
+
+TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
+  const LinkCheck check = check_link(of(20), kTable);
+  EXPECT_THAT(check.text, HasSubstr("- pcie4-p2p"));
+  EXPECT_THAT(check.text, testing::Not(HasSubstr("- nvlink4")));
+  expect_80_columns(check.text);
+}
+
+TEST(CheckLink, copies_are_held_against_one_direction_of_the_link) {
+  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9), false, true};
+  EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::within);
+  copies.bus_bandwidth = BytesPerSecond(100e9);
+  EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::below);
+}
+
+TEST(CheckLink, a_topology_matrix_gives_the_slowest_path_and_what_to_expect) {
+  const std::string text =
+      expected_of_paths({{"X", "PHB", "SYS"}, {"PHB", "X", "SYS"}, {"SYS", "SYS", "X"}}, 2, kTable);
+  EXPECT_THAT(text, HasSubstr("slowest pair is SYS"));
+  EXPECT_THAT(text, HasSubstr("- pcie4-p2p"));
+  EXPECT_THAT(text, HasSubstr("2 NICs"));
+  expect_80_columns(text);
+  EXPECT_THAT(expected_of_paths({{"X", "NV18"}, {"NV18", "X"}}, 0, kTable), HasSubstr("NV18"));
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,26 @@
+// The step most tests of the walk begin with: three layers, every product a second.
+#pragma once
+
+#include "model/step.hpp"
+#include "tests/support/tiny_machine.hpp"
+
+namespace ddpx::test {
+
+// Three layers: forward 3 s, backward 5 s (the first layer has no data gradient), each gradient 2
+// MB.
+inline const Network& three_layers() {
+  static const Network kNetwork = plain_layers(3, 2e6);
+  return kNetwork;
+}
+
+inline Machine three_layer_machine() { return machine_for(three_layers(), 1); }
+
+inline Step step(const Machine& machine, const Link& link, const Job& job,
+                 const Network& network = three_layers()) {
+  return StepModel(machine, link, network, job).run();
+}
+
+inline double term(const Step& step, Term t) { return step.term(t).value(); }
+inline double total(const Step& step) { return step.total().value(); }
+
+}  // namespace ddpx::test
