@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "io/content_hash.hpp"
 #include "io/file.hpp"
@@ -57,12 +58,43 @@ void add_log(const std::string& text, const std::string& path, const std::string
              std::make_move_iterator(samples.end()));
 }
 
+// What --only-link measured has no machine in it.
+bool has_only_links(const Measurements& m) {
+  return m.products.empty() && m.steps.empty() && m.copies.empty();
+}
+
+// A further transport of the same machine: ranks that reached each other another way were a process
+// set, and so a file, of their own.
+void add_links(Measurements other, const std::string& path, Gathered& gathered) {
+  if (!has_only_links(other)) {
+    if (!gathered.only_links) {
+      throw InputError(path, "measures a machine, and so does " + gathered.place +
+                                 "; fit one at a time, with links measured by --only-link");
+    }
+    std::swap(other, gathered.measurements);
+    gathered.only_links = false;
+  }
+  Measurements& all = gathered.measurements;
+  for (LinkDescription& link : other.links) {
+    const bool known = std::any_of(all.links.begin(), all.links.end(),
+                                   [&](const LinkDescription& l) { return l.name == link.name; });
+    if (known)
+      throw InputError(path, "measures the link " + io::quoted(link.name) +
+                                 ", which another --from has; give one of them");
+    all.links.push_back(std::move(link));
+  }
+  std::move(other.collectives.begin(), other.collectives.end(),
+            std::back_inserter(all.collectives));
+  std::move(other.besides.begin(), other.besides.end(), std::back_inserter(all.besides));
+  gathered.file_hash.clear();  // no one file has it all
+}
+
 }  // namespace
 
 Gathered gather(const CalibrateOptions& options) {
   Gathered gathered;
   gathered.only_links = true;
-  bool second = false;
+  int files = 0;  // of measurements
   std::vector<std::pair<std::string, std::string>> logs;
   for (const std::string& path : options.from) {
     std::string text = io::read_log(path);
@@ -70,15 +102,15 @@ Gathered gather(const CalibrateOptions& options) {
       logs.emplace_back(path, std::move(text));
       continue;
     }
-    if (second)
-      throw InputError(io::shown_path(path), "is a second measurements file; fit one at a time");
-    gathered.place = io::shown_path(path);
-    gathered.measurements = io::measurements_from_json(text, gathered.place);
-    gathered.file_hash = io::content_hash(text);
-    second = true;
-    // What --only-link measured has no machine in it.
-    const Measurements& m = gathered.measurements;
-    gathered.only_links = m.products.empty() && m.steps.empty() && m.copies.empty();
+    Measurements measurements = io::measurements_from_json(text, io::shown_path(path));
+    if (files++ == 0) {
+      gathered.place = io::shown_path(path);
+      gathered.file_hash = io::content_hash(text);
+      gathered.only_links = has_only_links(measurements);
+      gathered.measurements = std::move(measurements);
+    } else {
+      add_links(std::move(measurements), io::shown_path(path), gathered);
+    }
   }
   if (logs.empty()) {
     for (const auto& [flag, given] : {std::pair{"--link", options.link.has_value()},

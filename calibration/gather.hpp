@@ -17,7 +17,8 @@ struct Gathered {
   std::string file_hash{};  // of the one measurements file, as it is; empty when there is more
 };
 
-// At most one measurements file; logs of nccl-tests are added to it as samples of --link. Throws
+// At most one measurements file of a machine; links of others, measured alone, are added to it, and
+// logs of nccl-tests as samples of --link. Throws
 // InputError.
 [[nodiscard]] Gathered gather(const CalibrateOptions& options);
 

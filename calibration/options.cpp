@@ -91,8 +91,9 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   line.flag("Measuring", "--only-link", o.only_link,
             "collectives alone; the result is a links file");
   line.many("Measurements", "--from", o.from, "FILE",
-            "measurements file, or nccl-tests text or JSON;\nrepeatable: logs are added to the "
-            "measurements");
+            "measurements file, or nccl-tests text or JSON;\nrepeatable: logs, and links measured "
+            "by --only-link,\n"
+            "are added to a machine's measurements");
   line.one("Measurements", "--link", o.link, "NAME",
            "name of the link that was measured\n(default: shm or tcp by transport; link of logs)");
   line.one("Measurements", "--topology", o.topology, "CLASS",

@@ -38,13 +38,13 @@ function(ddpx_add_program name)
   install(TARGETS ${name} COMPONENT programs)
 endfunction()
 
-# ddpx_add_module(NAME)
+# ddpx_add_module(NAME SOURCE)
 #
 # The room NAME as a shared library beside the programs, ddpx_NAME.so, which they load when it is
-# asked for (profiler/module.hpp). Its symbols are in NAME/module.cpp.
-function(ddpx_add_module name)
+# asked for (profiler/module.hpp). SOURCE defines its symbols.
+function(ddpx_add_module name source)
   set(target ddpx_${name}_module)
-  add_library(${target} MODULE ${name}/module.cpp)
+  add_library(${target} MODULE ${source})
   target_link_libraries(${target} PRIVATE ddpx::${name})
   set_target_properties(
     ${target}
