@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "profiler/measure.hpp"
 
@@ -112,8 +113,7 @@ class Sweep {
     }
     const auto& operation = std::get<Operation>(task.work);
     Measured measured = sampled(task);
-    if (const std::string slow = backend_.slowed_by(); !measured.remark && !slow.empty())
-      measured.remark = "the device is slowed by " + slow;
+    if (const std::string slow = backend_.slowed_by(); !slow.empty()) ++slowed_[slow];
     if (!first_product_ && std::holds_alternative<Product>(operation)) {
       first_product_ = &task;
       first_median_ = median(measured.seconds);
@@ -204,6 +204,9 @@ class Sweep {
       if (const auto record = backend_.kernel(largest->call))
         measurements_.links.back().channels = static_cast<int>(record->blocks);
     }
+    for (const auto& [reason, count] : slowed_)
+      measurements_.notes.push_back(std::to_string(count) +
+                                    " operations ran on a device slowed by " + reason);
     const std::vector<std::string> notes = backend_.hardware().notes;
     measurements_.notes.insert(measurements_.notes.end(), notes.begin(), notes.end());
   }
@@ -228,6 +231,7 @@ class Sweep {
     std::optional<std::string> remark;
   };
   std::vector<Done> done_;
+  std::map<std::string, int> slowed_;  // operations by what slowed the device
   const Task* first_product_ = nullptr;
   double first_median_ = 0;
   double first_error_ = 0;
