@@ -37,7 +37,7 @@ echo "The report: build/quickstart-t4x2.md"
 
 say "Now this machine: two ranks on its cores   ddpx-calibrate --quick"
 status=0
-$bin/ddpx-calibrate --quick -o $here/machine.json --measurements $here/measurements.json >"$here/fit.txt" || status=$?
+$bin/ddpx-calibrate --quick --backend cpu -o $here/machine.json --measurements $here/measurements.json >"$here/fit.txt" || status=$?
 if ((status == 3 || status == 2)); then
   echo "No ranks can be started here (see above), so the loop ends with the published runs."
   exit 0

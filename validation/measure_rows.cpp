@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "cli/progress_line.hpp"
+#include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/provenance.hpp"
 #include "io/runs_json.hpp"
@@ -143,7 +144,9 @@ std::string kept(const Campaign& campaign, const std::string& path, std::size_t 
 std::string measure_rows(const ValidateOptions& options) {
   if (rank_place())
     throw InputError("--run", "starts its own ranks, several times over; run it without mpirun");
-  const std::string backend = backend_named("auto", "--run");
+  // A machine of processor cores is judged on them, also where there are GPUs.
+  const bool cores = io::find_machine(*options.machine).device.multiprocessors == 0;
+  const std::string backend = backend_named(cores ? "cpu" : "auto", "--run");
   const RowRequest request = row_request(options, library_of(backend));
   std::string path = path_for(options.measure);
   check_comparable(options, request);
