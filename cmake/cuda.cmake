@@ -20,10 +20,10 @@ if(DDPX_WITH_CUDA)
     get_filename_component(cuda_root ${DDPX_NVCC} REALPATH)
     get_filename_component(cuda_root ${cuda_root}/../.. ABSOLUTE)
     # Where pip has put NCCL beside PyTorch, by the same python3 the user would call.
-    find_program(DDPX_PYTHON python3)
-    if(DDPX_PYTHON AND NOT DDPX_NCCL_WHEEL)
+    find_program(DDPX_PYTHON_IN_PATH python3)
+    if(DDPX_PYTHON_IN_PATH AND NOT DDPX_NCCL_WHEEL)
       execute_process(
-        COMMAND ${DDPX_PYTHON} -c "import nvidia.nccl as n; print(list(n.__path__)[0])"
+        COMMAND ${DDPX_PYTHON_IN_PATH} -c "import nvidia.nccl as n; print(list(n.__path__)[0])"
         OUTPUT_VARIABLE DDPX_NCCL_WHEEL
         OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     endif()
