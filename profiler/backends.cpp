@@ -20,15 +20,15 @@ constexpr const char* kCuda = "cuda";
 
 #ifdef DDPX_HAS_MPI
 const Module& cpu_module() {
-  static const Module module(cpu::kModuleFile);
-  return module;
+  static const Module kModule(cpu::kModuleFile);
+  return kModule;
 }
 #endif
 
 #ifdef DDPX_HAS_CUDA
 const Module& cuda_module() {
-  static const Module module(cuda::kModuleFile);
-  return module;
+  static const Module kModule(cuda::kModuleFile);
+  return kModule;
 }
 #endif
 
@@ -47,6 +47,7 @@ std::vector<std::string> backend_names() {
 
 int visible_gpus() {
 #ifdef DDPX_HAS_CUDA
+  if (!has_gpu_driver()) return 0;
   try {
     return cuda_module().symbol<decltype(cuda::ddpx_cuda_gpus)>("ddpx_cuda_gpus")();
   } catch (const DeviceError&) {

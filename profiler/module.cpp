@@ -23,6 +23,13 @@ Module::Module(const std::string& file) {
   throw DeviceError("loading " + file + ": " + (problem == nullptr ? "unknown" : problem));
 }
 
+bool has_gpu_driver() {
+  for (const char* node : {"/dev/nvidiactl", "/dev/dxg", "/dev/nvgpu", "/dev/nvhost-ctrl-gpu"}) {
+    if (::access(node, F_OK) == 0) return true;
+  }
+  return false;
+}
+
 void* Module::find(const char* name) const {
   void* symbol = ::dlsym(handle_, name);
   if (symbol == nullptr) throw DeviceError("loading " + path_ + ": it has no " + name);

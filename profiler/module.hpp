@@ -25,4 +25,8 @@ class Module {
   void* handle_ = nullptr;
 };
 
+// Whether the kernel shows an NVIDIA driver to this process: its control device, WSL's, or Tegra's.
+// Costs nothing, where loading CUDA to be told of no GPU takes a tenth of a second.
+[[nodiscard]] bool has_gpu_driver();
+
 }  // namespace ddpx

@@ -46,7 +46,8 @@ bool is_persistent(const Kernel& kernel, const Device& device) {
   if (resident(kernel, device) > 1) return false;
   const int cluster = std::max(1, product(kernel.cluster));
   const double blocks = kernel.blocks();
-  if (blocks == device.multiprocessors / cluster * cluster) return true;
+  const int whole_clusters = device.multiprocessors / cluster;
+  if (blocks == whole_clusters * cluster) return true;
   return cluster > 1 && kernel.max_active_clusters &&
          blocks == static_cast<double>(*kernel.max_active_clusters) * cluster;
 }

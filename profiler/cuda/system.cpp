@@ -107,12 +107,12 @@ LinkDescription link_between(const Box& box, const RankPlace& place) {
 }  // namespace
 
 const std::optional<Nvml>& driver() {
-  static const std::optional<Nvml> nvml = []() -> std::optional<Nvml> {
+  static const std::optional<Nvml> kLoaded = []() -> std::optional<Nvml> {
     auto loaded = Nvml::load();
     if (auto* library = std::get_if<Nvml>(&loaded)) return *library;
     return std::nullopt;
   }();
-  return nvml;
+  return kLoaded;
 }
 
 std::vector<std::string> look_before(const RankPlace& place) {
