@@ -1,5 +1,6 @@
 #include "profiler/engine/data.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ddpx::engine {
@@ -31,7 +32,7 @@ void initial_values(const LinearLayer& layer, std::uint64_t seed, std::size_t fi
 }
 
 Samples samples(const Layout& layout, std::uint64_t seed, std::size_t first, std::size_t count) {
-  const std::size_t in = layout.inputs();
+  const std::size_t in = std::max<std::size_t>(1, layout.inputs());
   Samples made;
   made.inputs.reserve(count * in);
   for (std::size_t i = 0; i < count; ++i) {
