@@ -56,10 +56,20 @@ ProductTable::ProductTable(const Machine& machine, DType dtype) : machine_(machi
     const Product& p = point.product;
     if (p.dtype != dtype) continue;
     any_ = true;
-    entries_[static_cast<std::size_t>(p.pass)].push_back(
-        {std::log2(p.rows), std::log2(p.in), std::log2(p.out),
-         std::log(point.time.value.value() / p.flops().value()), &point});
+    points_[static_cast<std::size_t>(p.pass)].push_back(&point);
   }
+}
+
+const std::vector<ProductTable::Entry>& ProductTable::entries(Pass pass) const {
+  const auto index = static_cast<std::size_t>(pass);
+  std::vector<Entry>& entries = entries_[index];
+  if (!entries.empty()) return entries;
+  for (const ProductPoint* point : points_[index]) {
+    const Product& p = point->product;
+    entries.push_back({std::log2(p.rows), std::log2(p.in), std::log2(p.out),
+                       std::log(point->time.value.value() / p.flops().value()), point});
+  }
+  return entries;
 }
 
 void ProductTable::refuse() const {
@@ -77,13 +87,19 @@ void ProductTable::refuse() const {
 
 ProductPrice ProductTable::price(const Product& product) const {
   if (!any_) refuse();
-  const auto* table = &entries_[static_cast<std::size_t>(product.pass)];
+  const auto& points = points_[static_cast<std::size_t>(product.pass)];
+  for (const ProductPoint* point : points) {
+    const Product& p = point->product;
+    if (p.rows == product.rows && p.in == product.in && p.out == product.out)
+      return {point->time.value, point->time.relative_error, point->grid, false};
+  }
+  const std::vector<Entry>* table = &entries(product.pass);
   double borrowed_error = 0;
-  if (table->empty()) {
+  if (points.empty()) {
     // A pass that was not measured borrows another's rate; the three passes of one layer differ by
     // about 5 % (two H200).
-    for (const auto& other : entries_) {
-      if (!other.empty()) table = &other;
+    for (const Pass other : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+      if (!entries(other).empty()) table = &entries(other);
     }
     borrowed_error = 0.05;
   }

@@ -144,7 +144,12 @@ class ProductTable {
   const Machine& machine_;
   DType dtype_;
   bool any_ = false;
-  std::array<std::vector<Entry>, 3> entries_;  // by Pass
+  [[nodiscard]] const std::vector<Entry>& entries(Pass pass) const;
+
+  std::array<std::vector<const ProductPoint*>, 3> points_;  // by Pass
+  // Made at the first shape that was not measured: four logarithms a point would be most of a
+  // forecast that needs none. Not safe to share between threads.
+  mutable std::array<std::vector<Entry>, 3> entries_;
 };
 
 }  // namespace ddpx
