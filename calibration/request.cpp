@@ -61,12 +61,18 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
   request.library = library_of(request.backend);
   const bool gpus = request.library == Library::nccl;
   if (gpus) request.ranks = std::max(1, visible_gpus());
+  if (gpus && !options.dry_run && visible_gpus() == 0 && !rank_place()) {
+    throw InputError("--backend",
+                     "'cuda' needs a GPU, and none is visible here (nvidia-smi -L, "
+                     "CUDA_VISIBLE_DEVICES); give --backend cpu");
+  }
   if (options.ranks) request.ranks = parse_count("--ranks", *options.ranks, 1, kMostRanks);
   request.transport = transport_of(options.transport.value_or("auto"), request.library);
   if (options.channels) {
     if (!gpus) throw InputError("--channels", "is NCCL's, and this measures CPU ranks; drop it");
     request.channels = parse_count("--channels", *options.channels, 1, kMostChannels);
   }
+  if (options.link && options.link->empty()) throw InputError("--link", "is empty; give a name");
   request.link = options.link;
   request.only_link = options.only_link;
   PlanOptions& plan = request.plan;

@@ -85,6 +85,13 @@ void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& 
 Measurements measured_on(const MeasureRequest& request, Rank& rank) {
   std::unique_ptr<Backend> backend = make_backend(request.backend, rank);
   const Hardware hardware = backend->hardware();
+  if (hardware.ranks != rank.ranks()) {
+    throw InputError("the environment",
+                     "says that this is one of " + std::to_string(rank.ranks()) +
+                         " ranks (mpirun's, srun's or torchrun's variables), but " +
+                         std::to_string(hardware.ranks) +
+                         " joined; unset them, or start CPU ranks by mpirun");
+  }
   rank.begin({0, 0, {}, "a first look"});
   const Plan plan = make_plan(
       request.plan, hardware.ranks, [&](const Operation& o) { return backend->supports(o); },
@@ -107,13 +114,23 @@ Measurements measured_on(const MeasureRequest& request, Rank& rank) {
   return measurements;
 }
 
+// In the user's data directory or, where there is none, the temporary one.
+std::string unfinished_path() {
+  try {
+    return usual_measurements_path("unfinished");
+  } catch (const InputError&) {
+    return (std::filesystem::temp_directory_path() /
+            ("ddpx-unfinished-" + std::to_string(::getpid()) + ".json"))
+        .string();
+  }
+}
+
 // Writes what is finished, and says where; empty when there is nothing.
 std::string kept(const RankJob& job, const CalibrateOptions& options) {
   const auto results = job.results();
   if (!results) return "; nothing was finished yet";
   try {
-    const std::string path =
-        options.measurements ? *options.measurements : usual_measurements_path("unfinished");
+    const std::string path = options.measurements ? *options.measurements : unfinished_path();
     io::write_or_keep(path, *results);
     const JobProgress& progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
@@ -153,6 +170,8 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
 
 Gathered measure_with_ranks(const CalibrateOptions& options) {
   const MeasureRequest request = measure_request(options);
+  if (!options.output && !request.only_link)
+    check_writable("--output", usual_machine_path("probe"));
   check_writable("--output", options.output);
   check_writable("--measurements", options.measurements);
   JobOptions start;

@@ -58,6 +58,17 @@ std::optional<std::string> contents(const std::string& path) {
   return std::move(text).str();
 }
 
+// How much longer than alone work takes on a host with more to do than cores: ranks that yield to
+// others look stuck before they are. 1 on a host that is not overloaded.
+double busyness() {
+  constexpr double kOrdinary = 1.5;  // running processes per core, ours among them
+  constexpr double kMost = 4;
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return 1;
+  const double cores = std::max(1.0, static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::clamp(load / cores / kOrdinary, 1.0, kMost);
+}
+
 // What a child had to say, in one line: its first line that is no frame.
 std::string first_words(const std::string& output) {
   std::istringstream lines(output);
@@ -168,6 +179,7 @@ std::vector<std::unique_ptr<ChildProcess>> RankJob::start() const {
   environment.set(kLauncherVariable, std::to_string(::getpid()));
   std::vector<std::unique_ptr<ChildProcess>> children;
   if (options_.library == Library::mpi) {
+    for (const char* variable : {kRankVariable, kRanksVariable}) environment.unset(variable);
     add_mpi_switches(options_.transport, directory_, environment);
     std::vector<std::string> command{mpirun_, "-n", std::to_string(options_.ranks)};
     command.insert(command.end(), options_.command.begin(), options_.command.end());
@@ -206,11 +218,18 @@ void RankJob::run(const std::function<void(const JobProgress&)>& every) {
     }
     if (done == children.size() && !status) status = 0;
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
-    failure = diagnose(board.look(), Seconds(since.count()), options_.limits);
+    WatchLimits limits = options_.limits;
+    limits.hang = busyness() * limits.hang;
+    failure = diagnose(board.look(), Seconds(since.count()), limits);
     progress_ = board.progress();
     every(progress_);
   }
-  const std::vector<int> processes = board.processes();
+  std::vector<int> processes = board.processes();
+  if (options_.library == Library::nccl) {
+    // The ranks are the children themselves: whoever else waited for them would take their status.
+    for (const int process : processes) ::kill(process, SIGKILL);
+    processes.clear();
+  }
   for (const auto& child : children) {
     child->end(processes);
     child->collect(0);

@@ -19,8 +19,12 @@ Environment::Environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) variables_.emplace_back(*entry);
 }
 
-void Environment::set(const std::string& name, const std::string& value) {
+void Environment::unset(const std::string& name) {
   std::erase_if(variables_, [&](const std::string& v) { return v.starts_with(name + "="); });
+}
+
+void Environment::set(const std::string& name, const std::string& value) {
+  unset(name);
   variables_.push_back(name + "=" + value);
 }
 

@@ -19,6 +19,7 @@ enum class Transport { automatic, peer_to_peer, shared_memory, socket };
 class Environment {
  public:
   Environment();
+  void unset(const std::string& name);
   void set(const std::string& name, const std::string& value);
   // Only where the user has not set it.
   void prefer(const std::string& name, const std::string& value);

@@ -119,6 +119,18 @@ Plan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
                      "nothing that was asked for can be measured here: the device does not have "
                      "those dtypes, or one run of each takes seconds");
   }
+  for (const DType dtype : options.compute ? options.dtypes : std::vector<DType>{}) {
+    const bool there = std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) {
+      const auto* operation = std::get_if<Operation>(&task.work);
+      const auto* product = operation ? std::get_if<Product>(operation) : nullptr;
+      return product != nullptr && product->dtype == dtype;
+    });
+    if (!there) {
+      throw InputError("--dtypes", "this device has no " + std::string(name(dtype)) +
+                                       " products; leave it out, or give --only-link for "
+                                       "collectives alone");
+    }
+  }
   for (Task& task : tasks) {
     task.stopping.fewest = affordable(rates, task);
     task.estimate = task_seconds(rates, task);

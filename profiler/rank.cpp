@@ -91,6 +91,8 @@ void Rank::finish() {
 void Rank::fail(std::string_view problem, RankState state) {
   board_.problem(place_.rank_on_host, problem);
   board_.leave(place_.rank_on_host, state);
+  // The others have it in memory; nobody comes any more.
+  if (!has_launcher()) std::remove(board_path_.c_str());
 }
 
 void Rank::keep_beating() {

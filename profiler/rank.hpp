@@ -26,6 +26,7 @@ class Rank : public Pulse {
   ~Rank() override;
 
   [[nodiscard]] bool is_first() const { return place_.rank == 0; }
+  [[nodiscard]] int ranks() const { return place_.ranks; }
   // Whether a RankJob waits for the results; else the first rank is to write them itself.
   [[nodiscard]] bool has_launcher() const { return !place_.directory.empty(); }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kDescription =
     "Lays forecasts beside measured training steps: errors by regime, link and\n"
     "strategy, interval coverage, verdicts, and simple baselines on the same rows.\n"
-    "Needs no GPU.";
+    "Needs a GPU only for --run on a machine of GPUs.";
 
 constexpr const char* kFooter = R"(Examples:
   ddpx-validate --measured runs.json --markdown report.md
@@ -49,7 +49,7 @@ void add_input(CommandLine& line, ValidateOptions& options, Words& words) {
 
 void add_run(CommandLine& line, MeasureOptions& options) {
   line.flag(kRun, "--run", options.run,
-            "train for real on this host's CPU ranks instead of\nreading --measured: fresh "
+            "train for real on this host's ranks instead of\nreading --measured: fresh "
             "processes, rows in "
             "random\norder, each beside its one-rank run");
   line.flag(kRun, "--run-torch", options.torch,
@@ -107,7 +107,8 @@ bool reads(const ValidateOptions& options, const std::string& path) {
   const auto names_it = [&](const auto& link) { return is_it(link.second); };
   return std::any_of(options.measured.begin(), options.measured.end(), is_it) ||
          std::any_of(options.links.begin(), options.links.end(), names_it) ||
-         (options.machine && is_it(*options.machine));
+         (options.machine && is_it(*options.machine)) ||
+         (options.measure.rows && is_it(*options.measure.rows));
 }
 
 struct Output {
@@ -129,8 +130,10 @@ void check_output(const ValidateOptions& options, const Output& output) {
 }
 
 void check_outputs(const ValidateOptions& options) {
-  const Output outputs[] = {
-      {"--markdown", options.markdown}, {"--html", options.html}, {"--trace", options.trace}};
+  const Output outputs[] = {{"--markdown", options.markdown},
+                            {"--html", options.html},
+                            {"--trace", options.trace},
+                            {"--runs", options.measure.runs}};
   for (const Output& output : outputs) {
     check_output(options, output);
     for (const Output& other : outputs) {
