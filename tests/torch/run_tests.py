@@ -1,4 +1,4 @@
-"""Runs one file of these tests for ctest: exit code 77, and why, where this Python has no PyTorch.
+"""Runs one file of these tests for ctest: exit code 77, and why, where this Python has no PyTorch or every test is skipped.
 
 usage: run_tests.py FILE
 """
@@ -19,4 +19,6 @@ except (ImportError, AttributeError) as error:
     sys.exit(77)
 
 result = unittest.TextTestRunner(verbosity=2).run(unittest.defaultTestLoader.loadTestsFromName(pathlib.Path(sys.argv[1]).stem))
+if result.wasSuccessful() and result.testsRun == len(result.skipped) > 0:
+    sys.exit(77)
 sys.exit(not result.wasSuccessful() or result.testsRun == 0)
