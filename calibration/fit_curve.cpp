@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "calibration/fit.hpp"
+#include "calibration/fit_links.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
@@ -211,5 +211,7 @@ CurveFit fit_curve(std::span<const CurvePoint> points, const FitOptions& options
   fit.residual = std::sqrt(squares_of_minimum(kept, fit.lines) / static_cast<double>(kept.size()));
   return fit;
 }
+
+ProtocolLine line_through(std::span<const CurvePoint> points) { return fit_segment(points).line; }
 
 }  // namespace ddpx

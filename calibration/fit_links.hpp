@@ -13,4 +13,8 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
 [[nodiscard]] Curve curve_of(std::span<const CollectiveSample* const> samples,
                              const FitOptions& options, FitReport& report);
 
+// Time = latency + bytes/bandwidth, by least squares of the relative residuals; neither constant is
+// below zero. Points by ascending size, two or more.
+[[nodiscard]] ProtocolLine line_through(std::span<const CurvePoint> points);
+
 }  // namespace ddpx

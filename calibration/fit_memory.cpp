@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "calibration/fit_links.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 
@@ -14,47 +14,32 @@ namespace {
 
 constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
 
-// On a GPU a memory-bound kernel takes gap + traffic/bandwidth, whatever its size: least squares of
-// that line with each row divided by its time.
+// On a GPU a memory-bound kernel takes gap + traffic/bandwidth, whatever its size.
 void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
-  struct Row {
-    double bytes, seconds;
+  const auto add = [](std::vector<CurvePoint>& points, Bytes traffic,
+                      const std::vector<double>& seconds) {
+    points.push_back({traffic, Seconds(summarise(seconds, 0).median), false, ""});
   };
-  const auto line = [](const std::vector<Row>& rows) {
-    double xx = 0;
-    double x1 = 0;
-    double y1 = 0;
-    double yy = 0;
-    double xy = 0;
-    for (const Row& row : rows) {
-      const double x = row.bytes / row.seconds;
-      const double y = 1 / row.seconds;
-      xx += x * x;
-      yy += y * y;
-      xy += x * y;
-      x1 += x;
-      y1 += y;
-    }
-    const double determinant = xx * yy - xy * xy;
-    return std::pair((x1 * yy - y1 * xy) / determinant, (y1 * xx - x1 * xy) / determinant);
+  const auto line = [](std::vector<CurvePoint>& points) {
+    std::sort(points.begin(), points.end(),
+              [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; });
+    return line_through(points);
   };
-  std::vector<Row> copies;
+  std::vector<CurvePoint> copies;
   for (const CopySample& sample : measurements.copies)
-    copies.push_back({2 * sample.bytes.value(), summarise(sample.seconds, 0).median});
-  std::vector<Row> updates;
+    add(copies, 2 * sample.bytes, sample.seconds);
+  std::vector<CurvePoint> updates;
   for (const OptimizerSample& sample : measurements.optimizers)
-    updates.push_back({optimizer_traffic(sample.step.optimizer, sample.step.parameters).value(),
-                       summarise(sample.seconds, 0).median});
+    add(updates, optimizer_traffic(sample.step.optimizer, sample.step.parameters), sample.seconds);
   if (copies.size() > 2) {
-    const auto [per_byte, gap] = line(copies);
-    machine.copy_bandwidth = {BytesPerSecond(1 / per_byte), kMemoryFloor,
+    const ProtocolLine fitted = line(copies);
+    machine.copy_bandwidth = {fitted.bandwidth.value, kMemoryFloor,
                               "from copies of " + std::to_string(copies.size()) + " sizes"};
-    machine.kernel_gap = {Seconds(std::max(0.0, gap)), 0.1,
-                          "what copies take beside their traffic"};
+    machine.kernel_gap = {fitted.latency.value, 0.1, "what copies take beside their traffic"};
   }
   if (updates.size() > 2) {
     machine.optimizer_bandwidth = {
-        BytesPerSecond(1 / line(updates).first), kMemoryFloor,
+        line(updates).bandwidth.value, kMemoryFloor,
         "from optimizer steps of " + std::to_string(updates.size()) + " sizes"};
   }
 }

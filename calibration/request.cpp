@@ -38,17 +38,6 @@ std::vector<Enum> names(const char* flag, const std::optional<std::string>& list
   return values;
 }
 
-Transport transport_of(const std::string& text, Library library) {
-  const auto transport = transport_from(text);
-  const bool known =
-      transport && (library == Library::nccl || transport != Transport::peer_to_peer);
-  if (known) return *transport;
-  refuse("--transport", text,
-         library == Library::nccl
-             ? "auto, p2p (between GPUs), shm (host memory) or socket (TCP over loopback)"
-             : "auto, shm (shared memory) or socket (TCP over loopback)");
-}
-
 }  // namespace
 
 MeasureRequest measure_request(const CalibrateOptions& options) {
@@ -67,7 +56,7 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
                      "CUDA_VISIBLE_DEVICES); give --backend cpu");
   }
   if (options.ranks) request.ranks = parse_count("--ranks", *options.ranks, 1, kMostRanks);
-  request.transport = transport_of(options.transport.value_or("auto"), request.library);
+  request.transport = transport_from(options.transport.value_or("auto"), request.library);
   if (options.channels) {
     if (!gpus) throw InputError("--channels", "is NCCL's, and this measures CPU ranks; drop it");
     request.channels = parse_count("--channels", *options.channels, 1, kMostChannels);

@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include "calibration/request.hpp"
 #include "calibration/sweep.hpp"
 #include "calibration/train_steps.hpp"
+#include "cli/progress_line.hpp"
 #include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
@@ -23,50 +22,6 @@ namespace {
 
 constexpr const char* kProgram = "ddpx-calibrate";
 constexpr int kDeviceExit = 3;
-
-// One line that rewrites itself, with the time left; nothing where standard error is a file.
-class ProgressLine {
- public:
-  void show(const JobProgress& progress) {
-    if (!terminal_ || progress.total == 0) return;
-    char text[160];
-    std::snprintf(text, sizeof text, "[%zu/%zu] %s, about %.0f s left", progress.done,
-                  progress.total, progress.operation.c_str(), progress.left.value());
-    if (text == last_) return;
-    last_ = text;
-    std::fprintf(stderr, "\r\033[K%.79s", text);
-  }
-  ~ProgressLine() {
-    if (!last_.empty()) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::string last_;
-};
-
-// Minutes of measuring must not end at a folder that does not exist.
-void check_writable(const char* flag, const std::optional<std::string>& path) {
-  if (!path || *path == "-") return;
-  const std::filesystem::path target(*path);
-  std::error_code error;
-  const bool exists = std::filesystem::exists(target, error);
-  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  if (::access(exists ? target.c_str() : folder.c_str(), W_OK) != 0)
-    throw InputError(flag, *path + " cannot be written: " + std::generic_category().message(errno));
-}
-
-std::string usual_path(const char* folder, const std::string& file) {
-  const auto machines = io::user_machine_directory();
-  if (!machines)
-    throw InputError("--output",
-                     "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
-  const auto directory = std::filesystem::path(*machines).parent_path() / folder;
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw InputError(directory.string(), "cannot be made: " + error.message());
-  return (directory / file).string();
-}
 
 void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& rank) {
   const auto device = make_device(request.backend, rank);
@@ -143,11 +98,11 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
 }  // namespace
 
 std::string usual_machine_path(const std::string& name) {
-  return usual_path("machines", name + ".json");
+  return io::user_data_file("--output", "machines", name + ".json");
 }
 
 std::string usual_measurements_path(const std::string& name) {
-  return usual_path("measurements", name + ".json");
+  return io::user_data_file("--output", "measurements", name + ".json");
 }
 
 std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateOptions& options) {
@@ -170,10 +125,12 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
 
 Gathered measure_with_ranks(const CalibrateOptions& options) {
   const MeasureRequest request = measure_request(options);
-  if (!options.output && !request.only_link)
-    check_writable("--output", usual_machine_path("probe"));
-  check_writable("--output", options.output);
-  check_writable("--measurements", options.measurements);
+  if (options.output) {
+    io::check_writable("--output", *options.output);
+  } else if (!request.only_link) {
+    io::check_writable("--output", usual_machine_path(request.backend));
+  }
+  if (options.measurements) io::check_writable("--measurements", *options.measurements);
   JobOptions start;
   start.ranks = request.ranks;
   start.library = request.library;
@@ -182,7 +139,9 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   RankJob job(start);
   try {
     ProgressLine line;
-    job.run([&](const JobProgress& progress) { line.show(progress); });
+    job.run([&](const JobProgress& progress) {
+      line.show(progress.done, progress.total, progress.operation, progress.left);
+    });
   } catch (const DeviceError& error) {
     throw DeviceError(error.what() + kept(job, options));
   } catch (const Interrupted& error) {

@@ -1,7 +1,6 @@
 #include "io/captured_json.hpp"
 
-#include <limits>
-
+#include "io/kernel_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -15,27 +14,18 @@ Seconds seconds_or_zero(const Reader& from, std::string_view key) {
 }  // namespace
 
 KernelLaunch launch_of(const Reader& from) {
-  constexpr int kMost = std::numeric_limits<int>::max();
   from.only(
       {"s_per_sample", "blocks", "threads", "registers_per_thread", "shared_bytes", "persistent"});
   KernelLaunch launch;
   launch.seconds_per_sample = from.at("s_per_sample").positive();
-  launch.blocks = from.at("blocks").positive();
-  launch.threads = from.at("threads").integer(1, kMost);
-  launch.registers_per_thread = from.at("registers_per_thread").integer(0, kMost);
-  launch.shared_bytes = from.at("shared_bytes").integer(0, kMost);
-  launch.persistent = from.at("persistent").boolean();
+  read_geometry(from, launch);
   return launch;
 }
 
 JsonObject launch_json(const KernelLaunch& launch) {
   JsonObject members;
   members.emplace_back("s_per_sample", launch.seconds_per_sample);
-  members.emplace_back("blocks", launch.blocks);
-  members.emplace_back("threads", launch.threads);
-  members.emplace_back("registers_per_thread", launch.registers_per_thread);
-  members.emplace_back("shared_bytes", launch.shared_bytes);
-  members.emplace_back("persistent", launch.persistent);
+  append_geometry(members, launch);
   return members;
 }
 

@@ -136,6 +136,18 @@ std::optional<std::string> user_machine_directory() {
   return std::nullopt;
 }
 
+std::string user_data_file(std::string_view flag, const std::string& folder,
+                           const std::string& file) {
+  const auto machines = user_machine_directory();
+  if (!machines)
+    throw InputError(flag, "is needed: neither XDG_DATA_HOME nor HOME says where your data lies");
+  const auto directory = std::filesystem::path(*machines).parent_path() / folder;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw InputError(directory.string(), "cannot be made: " + error.message());
+  return (directory / file).string();
+}
+
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {

@@ -43,6 +43,11 @@ struct FoundLink {
 // Specification); nullopt where the environment names neither. ddpx-calibrate writes here.
 [[nodiscard]] std::optional<std::string> user_machine_directory();
 
+// `file` in the folder of that name beside the machines, which is made. InputError at `flag`, which
+// names a file otherwise, where the environment says no place.
+[[nodiscard]] std::string user_data_file(std::string_view flag, const std::string& folder,
+                                         const std::string& file);
+
 // The shipped table of interconnects, in its own order.
 [[nodiscard]] std::vector<Link> interconnects();
 [[nodiscard]] std::vector<std::string> interconnect_names();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -249,6 +250,17 @@ void write_or_keep(const std::string& path, std::string_view text) {
       problem.substr(0, colon),
       problem.substr(colon + 2) +
           (error == 0 ? "; what was measured is kept in " + kept : "; what was measured is lost"));
+}
+
+void check_writable(std::string_view flag, const std::string& path) {
+  if (path == "-") return;
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const bool exists = std::filesystem::exists(path, error);
+  const std::string target = exists ? path : folder.empty() ? "." : folder.string();
+  if (::access(target.c_str(), W_OK) == 0) return;
+  throw InputError(flag,
+                   "'" + path + "' cannot be written: " + std::generic_category().message(errno));
 }
 
 void write_texts(std::span<const NamedText> files) {

@@ -32,6 +32,10 @@ void write_text(const std::string& path, std::string_view text);
 // the temporary directory, and the InputError says which.
 void write_or_keep(const std::string& path, std::string_view text);
 
+// Minutes of measuring must not end at a file that cannot be written: asks before, writes nothing.
+// InputError at `flag`. "-" is standard output.
+void check_writable(std::string_view flag, const std::string& path);
+
 struct NamedText {
   std::string path;
   std::string text;

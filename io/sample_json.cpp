@@ -1,35 +1,25 @@
 #include "io/sample_json.hpp"
 
-#include <limits>
-
 #include "io/beside_json.hpp"
 #include "io/job_json.hpp"
+#include "io/kernel_json.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
 namespace {
 
 KernelRecord kernel_of(const Reader& from) {
-  constexpr int kMost = std::numeric_limits<int>::max();
   from.only({"name", "blocks", "threads", "registers_per_thread", "shared_bytes", "persistent"});
   KernelRecord kernel;
   kernel.name = from.at("name").text();
-  kernel.blocks = from.at("blocks").positive();
-  kernel.threads = from.at("threads").integer(1, kMost);
-  kernel.registers_per_thread = from.at("registers_per_thread").integer(0, kMost);
-  kernel.shared_bytes = from.at("shared_bytes").integer(0, kMost);
-  kernel.persistent = from.at("persistent").boolean();
+  read_geometry(from, kernel);
   return kernel;
 }
 
 JsonObject kernel_json(const KernelRecord& kernel) {
   JsonObject members;
   members.emplace_back("name", kernel.name);
-  members.emplace_back("blocks", kernel.blocks);
-  members.emplace_back("threads", kernel.threads);
-  members.emplace_back("registers_per_thread", kernel.registers_per_thread);
-  members.emplace_back("shared_bytes", kernel.shared_bytes);
-  members.emplace_back("persistent", kernel.persistent);
+  append_geometry(members, kernel);
   return members;
 }
 

@@ -20,9 +20,6 @@ namespace ddpx {
 
 class ChildProcess;
 
-// What joins the ranks, and so how they are started.
-enum class Library { mpi, nccl };
-
 struct JobOptions {
   int ranks = 2;
   Library library = Library::mpi;

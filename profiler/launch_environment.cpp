@@ -5,14 +5,21 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/error.hpp"
+#include "model/quantity.hpp"
+
 namespace ddpx {
 
-std::optional<Transport> transport_from(std::string_view word) {
+Transport transport_from(const std::string& word, Library library) {
+  const bool gpus = library == Library::nccl;
   if (word == "auto") return Transport::automatic;
-  if (word == "p2p") return Transport::peer_to_peer;
+  if (word == "p2p" && gpus) return Transport::peer_to_peer;
   if (word == "shm") return Transport::shared_memory;
   if (word == "socket") return Transport::socket;
-  return std::nullopt;
+  throw InputError("--transport",
+                   "'" + shown(word) + "' is not accepted: auto, " +
+                       (gpus ? "p2p (between GPUs), shm (host memory)" : "shm (shared memory)") +
+                       " or socket (TCP over loopback)");
 }
 
 Environment::Environment() {

@@ -12,8 +12,12 @@ namespace ddpx {
 // How the ranks of one host reach each other. `automatic` is the library's own choice: the fastest.
 enum class Transport { automatic, peer_to_peer, shared_memory, socket };
 
-// auto, p2p, shm, socket; nullopt for another word.
-[[nodiscard]] std::optional<Transport> transport_from(std::string_view word);
+// What joins the ranks, and so how they are started.
+enum class Library { mpi, nccl };
+
+// --transport's auto, p2p, shm or socket; only NCCL knows p2p. Throws InputError naming the word
+// and what is accepted.
+[[nodiscard]] Transport transport_from(const std::string& word, Library library);
 
 // Variables as NAME=value, beginning with those of this process.
 class Environment {

@@ -83,6 +83,4 @@ std::optional<RankPlace> rank_place() {
   return place;
 }
 
-bool started_by_mpirun() { return number("OMPI_COMM_WORLD_RANK").has_value(); }
-
 }  // namespace ddpx

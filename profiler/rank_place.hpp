@@ -20,7 +20,4 @@ struct RankPlace {
 // torchrun (RANK, WORLD_SIZE, LOCAL_RANK). nullopt: started as a program, by hand.
 [[nodiscard]] std::optional<RankPlace> rank_place();
 
-// Whether rank and number of ranks come from Open MPI, which alone can join CPU ranks.
-[[nodiscard]] bool started_by_mpirun();
-
 }  // namespace ddpx

@@ -71,17 +71,6 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   return rows_of(grid);
 }
 
-std::optional<Transport> transport_asked_for(const std::optional<std::string>& text,
-                                             Library library) {
-  if (!text || *text == "auto") return std::nullopt;
-  const auto transport = transport_from(*text);
-  if (transport && (library == Library::nccl || transport != Transport::peer_to_peer))
-    return transport;
-  throw InputError("--transport", "'" + shown(*text) + "' is not accepted: auto, " +
-                                      (library == Library::nccl ? "p2p (between GPUs), " : "") +
-                                      "shm (shared memory) or socket (TCP over loopback)");
-}
-
 // The name a link has when nobody gives it one.
 std::string link_of(std::optional<Transport> transport, Library library) {
   if (transport == Transport::socket) return kSocketLink;
@@ -130,7 +119,8 @@ Transport transport_of(const RowRequest& request, const RunRow& row) {
 RowRequest row_request(const ValidateOptions& options, Library library) {
   const MeasureOptions& m = options.measure;
   RowRequest request;
-  request.transport = transport_asked_for(m.transport, library);
+  if (m.transport && *m.transport != "auto")
+    request.transport = transport_from(*m.transport, library);
   if (m.processes)
     request.processes = parse_count("--processes", *m.processes, kFewestProcesses, kMostProcesses);
   if (m.seed) {

@@ -34,7 +34,7 @@ double milliseconds(const EventHandle& from, const EventHandle& to) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(Pulse& pulse) : pulse_(pulse), site_(pulse), gpu_(site_.gpu()) {}
+CudaBackend::CudaBackend(Pulse& pulse) : site_(pulse), gpu_(site_.gpu()) {}
 
 bool CudaBackend::supports(const Operation& operation) const {
   return Workload::supports(operation, gpu_, site_.ranks());

@@ -50,7 +50,6 @@ class CudaBackend : public Backend {
   [[nodiscard]] EventHandle& mark(std::size_t index);
   [[nodiscard]] double between(std::size_t from, std::size_t to);
 
-  Pulse& pulse_;
   Site site_;
   Gpu& gpu_;
   Records records_;

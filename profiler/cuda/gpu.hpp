@@ -18,7 +18,6 @@ class Gpu {
   // when there are fewer than ranks.
   explicit Gpu(const RankPlace& place);
 
-  [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] const std::string& bus_id() const { return bus_id_; }
   // Versions of driver, CUDA and cuBLAS.

@@ -16,7 +16,8 @@ std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) 
   work();
   site.finish();
   Trace trace = tracer_->stop();
-  lost_ += trace.dropped + trace.untimed;
+  if (trace.dropped + trace.untimed > 0)
+    site.note(std::to_string(trace.dropped + trace.untimed) + " kernel records were lost");
   return trace;
 }
 

@@ -15,17 +15,14 @@ namespace ddpx::cuda {
 class Records {
  public:
   // Runs `work` and waits for it. nullopt: no records, and a note on the site says why, once.
+  // Records that were lost are counted in a note.
   [[nodiscard]] std::optional<Trace> of(const std::function<void()>& work, Site& site);
-
-  // Records that were lost so far.
-  [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
   std::optional<Trace> refused(const std::string& why, Site& site);
 
   std::unique_ptr<Tracer> tracer_;
   bool refused_ = false;
-  std::uint64_t lost_ = 0;
 };
 
 }  // namespace ddpx::cuda

@@ -19,7 +19,6 @@ class Site {
   explicit Site(Pulse& pulse);
 
   [[nodiscard]] Gpu& gpu() { return gpu_; }
-  [[nodiscard]] const Gpu& gpu() const { return gpu_; }
   [[nodiscard]] Communicator& communicator() { return communicator_; }
   [[nodiscard]] const Hardware& hardware() const { return hardware_; }
   [[nodiscard]] int rank() const { return meeting_.rank(); }
