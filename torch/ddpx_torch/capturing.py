@@ -4,9 +4,10 @@ import sys
 
 from .errors import InputError
 from .files import check_writable
+from .flags import count_of
 from .networks import parse_network
 from .rows import DTYPES, OPTIMIZERS
-from .run import choose_device, count_of
+from .run import choose_device
 
 
 def add_arguments(parser):

@@ -7,9 +7,10 @@ import sys
 
 from .errors import InputError, quoted
 from .files import check_writable, opening, read_json, write_json
+from .flags import count_of, list_of, seconds_of
 from .launch import Job, signals_end_it
 from .rows import DTYPES, Row
-from .run import Runner, choose_device, count_of, list_of, seconds_of, transports_of, visits_of
+from .run import Runner, choose_device, transports_of, visits_of
 from .strategy import parse_strategy
 
 SCHEMA = "ddpx.measurements"

@@ -9,9 +9,11 @@ from dataclasses import replace
 
 from .errors import DeviceError, InputError, one_line, quoted
 from .files import check_writable
+from .flags import count_of, list_of, seconds_of
 from .join import place, run_as_rank
 from .launch import Interrupted, Job, RankDied, signals_end_it
 from .networks import parse_network
+from .progress import Progress
 from .rows import DTYPES, OPTIMIZERS, Row, check_row, in_random_order, rows_from_file, sweep, with_one_gpu_rows
 from .runs import Campaign
 from .strategy import parse_strategy
@@ -49,30 +51,6 @@ def add_arguments(parser):
     out.add_argument("-o", "--runs", metavar="FILE", required=True, help="the runs file to write")
     out.add_argument("--name", metavar="TEXT", default="torch", help="the file's name for its rows (default: torch)")
     out.add_argument("--dry-run", action="store_true", help="print what would be run, in its order")
-
-
-def count_of(flag, text, most=1_000_000, fewest=1):
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and fewest <= int(text) <= most):
-        raise InputError(flag, f"is {quoted(text)}; a whole number from {fewest} to {most} is needed")
-    return int(text)
-
-
-def seconds_of(flag, text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise InputError(flag, f"is {quoted(text)}; seconds above 0 are needed")
-    return value
-
-
-def list_of(flag, text, accepted):
-    words = text.split(",")
-    for word in words:
-        if word not in accepted:
-            raise InputError(flag, f"has {quoted(word)}; accepted: {', '.join(accepted)}")
-    return words
 
 
 def _rows_asked_for(options):
@@ -150,30 +128,6 @@ def choose_device(options, gpus):
     if gpus > have:
         raise InputError("--gpus", f"asks for {gpus} GPUs and PyTorch sees {have}; --device cpu trains on CPU ranks")
     return "cuda"
-
-
-class Progress:
-    """A line on stderr while a terminal shows it."""
-
-    def __init__(self, total):
-        self.total, self.done, self.begin = total, 0, time.monotonic()
-        self.shown = sys.stderr.isatty()
-        self.next = self.begin + 2
-
-    def show(self, words=""):
-        now = time.monotonic()
-        if not self.shown or now < self.next:
-            return
-        self.next = now + 1
-        left = (now - self.begin) / self.done * (self.total - self.done) if self.done else 0
-        text = f"{self.done} of {self.total}" + (f", {left:.0f} s left" if self.done else "") + f"  {words}"
-        sys.stderr.write("\r\x1b[K" + text[:78])
-        sys.stderr.flush()
-
-    def clear(self):
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
 
 class Runner:
