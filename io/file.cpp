@@ -258,9 +258,10 @@ void check_writable(std::string_view flag, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const bool exists = std::filesystem::exists(path, error);
   const std::string target = exists ? path : folder.empty() ? "." : folder.string();
-  if (::access(target.c_str(), W_OK) == 0) return;
-  throw InputError(flag,
-                   "'" + path + "' cannot be written: " + std::generic_category().message(errno));
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  if (!is_folder && ::access(target.c_str(), W_OK) == 0) return;
+  throw InputError(flag, "'" + path + "' cannot be written: " +
+                             std::generic_category().message(is_folder ? EISDIR : errno));
 }
 
 void write_texts(std::span<const NamedText> files) {

@@ -219,7 +219,9 @@ void RankJob::run(const std::function<void(const JobProgress&)>& every) {
     if (done == children.size() && !status) status = 0;
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start;
     WatchLimits limits = options_.limits;
-    limits.hang = busyness() * limits.hang;
+    const double busy = busyness();
+    limits.come = busy * limits.come;
+    limits.hang = busy * limits.hang;
     failure = diagnose(board.look(), Seconds(since.count()), limits);
     progress_ = board.progress();
     every(progress_);

@@ -88,10 +88,10 @@ std::optional<RankFailure> diagnose(std::span<const RankStatus> ranks, Seconds s
   if (auto failure = vanished(ranks)) return failure;
   if (auto failure = first_to_leave(ranks)) return failure;
   if (auto failure = silent(ranks, limits)) return failure;
-  if (since_start > limits.start) {
+  if (since_start > limits.come) {
     for (const RankStatus& rank : ranks) {
       if (rank.state == RankState::absent)
-        return name(rank, after("did not start within %.0f s", limits.start));
+        return name(rank, after("did not start within %.0f s", limits.come));
     }
   }
   return stuck(ranks, limits);

@@ -45,7 +45,8 @@ struct JobProgress {
 };
 
 struct WatchLimits {
-  Seconds start{20};   // for all ranks to come, and for their first tick
+  Seconds come{8};     // for all processes to report
+  Seconds start{20};   // for their first tick: a GPU's driver and libraries take that long at worst
   Seconds silence{4};  // without a beat: stopped
   Seconds hang{8};     // without a tick: stuck. No single piece of work may take that long; what
                        // goes over a link ticks with every piece of it that arrives

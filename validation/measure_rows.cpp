@@ -150,7 +150,8 @@ std::string measure_rows(const ValidateOptions& options) {
   const RowRequest request = row_request(options, library_of(backend));
   std::string path = path_for(options.measure);
   check_comparable(options, request);
-  check_writable(path);
+  check_writable(options, path);
+  warn(options);
   // GPU ranks take seconds to start, CPU ranks a fraction of one.
   const bool slow_start = library_of(backend) == Library::nccl;
   const std::vector<Visit> visits =

@@ -13,6 +13,7 @@
 #include "report/validation_words.hpp"
 #include "report/words.hpp"
 #include "validation/compare.hpp"
+#include "validation/prepare.hpp"
 #include "validation/resolve.hpp"
 #include "validation/summary.hpp"
 
@@ -120,12 +121,14 @@ ValidationAnswer validate(const ValidateOptions& options) {
   std::vector<std::string> notes = resolver.notes();
   if (!machine.note.empty()) notes.insert(notes.begin(), machine.note);
   const std::vector<Link> links = resolver.links();
+  std::vector<std::string> shown = notes;
+  if (const auto note = unlike_this_host(options)) shown.push_back(*note);
   const report::ValidationFacts facts{machine.machine,
                                       files,
                                       links,
                                       comparison,
                                       options.tolerance,
-                                      notes,
+                                      shown,
                                       "ddpx-validate " + io::version()};
   const double median = comparison.summary.median_abs_error;
   const bool within = !options.tolerance || median <= *options.tolerance;

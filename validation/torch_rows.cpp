@@ -112,7 +112,8 @@ TorchRuns measure_torch_rows(const ValidateOptions& options) {
   TorchRuns runs;
   runs.path = path_for(options.measure);
   check_comparable(options, request);
-  check_writable(runs.path);
+  check_writable(options, runs.path);
+  warn(options);
   const RowsFile rows(request);
   const std::vector<std::string> command =
       command_of(options.measure, request, rows.path(), runs.path);

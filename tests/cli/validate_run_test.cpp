@@ -6,6 +6,7 @@
 
 #include "io/file.hpp"
 #include "io/runs_json.hpp"
+#include "profiler/backends.hpp"
 #include "tests/support/program_test.hpp"
 #include "tests/support/small_disk.hpp"
 
@@ -16,15 +17,27 @@ namespace fs = std::filesystem;
 using test::ProgramResult;
 using testing::HasSubstr;
 
-const std::string kMachine =
-    "calibration/machines/t4x2.json";  // any: what is forecast is not looked at here
+const std::string kGpuMachine = "calibration/machines/t4x2.json";
 const std::string kLink = "pcie3=calibration/links/interconnects.json";
 
 class ValidateRun : public test::ProgramTest {
  protected:
+  // A machine of cores, so that its steps are those of cores wherever this runs. What it forecasts
+  // is not looked at here. Not in path(), which some tests replace.
+  ValidateRun() {
+    std::string text = io::read_text(kGpuMachine);
+    const std::string gpu = "\"multiprocessors\": 40";
+    text.replace(text.find(gpu), gpu.size(), "\"multiprocessors\": 0");
+    io::write_text(machine_, text);
+  }
+  ~ValidateRun() override { fs::remove(machine_); }
+
+  const std::string machine_ =
+      testing::TempDir() + "ddpx-cores-" + std::to_string(::getpid()) + ".json";
+
   // With a link of the machine's table, so that the forecast knows it.
   [[nodiscard]] ProgramResult run(std::vector<std::string> arguments) const {
-    std::vector<std::string> all{"--run", "--machine", kMachine, "--runs", path("runs.json")};
+    std::vector<std::string> all{"--run", "--machine", machine_, "--runs", path("runs.json")};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return test::run_program("ddpx-validate", all);
   }
@@ -65,7 +78,7 @@ TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_aga
   EXPECT_EQ(measured.rows[2].network, "mlp:depth=2,width=64");
   EXPECT_EQ(measured.rows[2].link, "pcie3");
   const ProgramResult again = test::run_program(
-      "ddpx-validate", {"--measured", path("runs.json"), "--machine", kMachine, "--link", kLink});
+      "ddpx-validate", {"--measured", path("runs.json"), "--machine", machine_, "--link", kLink});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, result.out);
 }
@@ -127,10 +140,29 @@ TEST_F(ValidateRun, options_of_run_without_it_are_refused) {
 
 TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) {
   const ProgramResult result =
-      test::run_program("ddpx-validate", {"--run", "--machine", kMachine, "--runs",
+      test::run_program("ddpx-validate", {"--run", "--machine", machine_, "--runs",
                                           path("no/such/folder/runs.json"), "--link", kLink});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("--runs"));
+  for (const char* report : {"--markdown", "--html", "--trace"}) {
+    const ProgramResult refused = run({report, path("no/such/folder/report"), "--link", kLink});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(report));
+    EXPECT_EQ(refused.lines(), 1) << refused.err;
+    EXPECT_FALSE(fs::exists(path("runs.json")));
+  }
+}
+
+TEST_F(ValidateRun, a_machine_of_gpus_judged_on_cores_is_said) {
+  if (visible_gpus() > 0) GTEST_SKIP() << "there are GPUs here";
+  const ProgramResult result = test::run_program(
+      "ddpx-validate",
+      {"--run", "--machine", kGpuMachine, "--runs", path("runs.json"), "--network",
+       "mlp:width=32,depth=2", "--batch", "8", "--link", kLink, "--markdown", path("report.md")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string said = "was measured on Tesla T4; this host shows no GPU";
+  EXPECT_THAT(result.err, HasSubstr(said));
+  EXPECT_THAT(io::read_text(path("report.md")), HasSubstr(said));
 }
 
 TEST_F(ValidateRun, the_rank_word_alone_starts_nothing) {
@@ -141,7 +173,7 @@ TEST_F(ValidateRun, a_full_disk_is_said_leaves_no_half_file_and_the_steps_are_ke
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
       test::run_on(test::Disk::full, path(""), "ddpx-validate",
-                   {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--network",
+                   {"--run", "--machine", machine_, "--runs", path("runs.json"), "--network",
                     "mlp:width=32,depth=2", "--batch", "8", "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
   EXPECT_EQ(result.program.lines(), 1) << result.program.err;
@@ -157,7 +189,7 @@ TEST_F(ValidateRun, without_permission_to_write_nothing_is_run) {
   if (!test::can_mount()) GTEST_SKIP() << "no mount namespaces here";
   const test::DiskResult result =
       test::run_on(test::Disk::read_only, path(""), "ddpx-validate",
-                   {"--run", "--machine", kMachine, "--runs", path("runs.json"), "--link", kLink});
+                   {"--run", "--machine", machine_, "--runs", path("runs.json"), "--link", kLink});
   EXPECT_EQ(result.program.exit_code, 2);
   EXPECT_EQ(result.program.lines(), 1) << result.program.err;
   EXPECT_THAT(result.program.err, HasSubstr("--runs: '" + path("runs.json") +

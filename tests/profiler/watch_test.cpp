@@ -121,8 +121,8 @@ TEST(Watch, a_rank_that_does_not_come_is_named_after_the_time_for_starting) {
   ranks[1].state = RankState::absent;
   ranks[1].alive = false;
   ranks[1].operation.clear();
-  EXPECT_EQ(said(ranks, 19), "all is well");
-  EXPECT_EQ(said(ranks, 21), "rank 1 did not start within 20 s");
+  EXPECT_EQ(said(ranks, 7), "all is well");
+  EXPECT_EQ(said(ranks, 9), "rank 1 did not start within 8 s");
 }
 
 TEST(Watch, before_its_first_tick_a_rank_has_the_time_for_starting) {
