@@ -118,10 +118,10 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
     machine.hook_overlap = {1.0, 0.0,
                             "CPU ranks run the native engine, whose hook costs no overlap"};
   fit_links(measurements, options, machine, report);
-  fit_beside(measurements, machine, report);
   apply_priors(measurements, options, machine);
   fit_memory(measurements, options, machine);
   fit_compute(measurements, options, machine, report);
+  fit_beside(measurements, machine, report);
   fit_shared_host(measurements, machine, report, options);
   return machine;
 }

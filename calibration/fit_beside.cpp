@@ -5,12 +5,15 @@
 #include <cstdio>
 
 #include "calibration/timed_steps.hpp"
+#include "model/contention.hpp"
 
 namespace ddpx {
 namespace {
 
 // Where samples agree better than this, they agree by chance: schedulers differ from run to run.
 constexpr double kLeastError = 0.10;
+// Longest product, in times of the collective, beside which its wait for room is a small part.
+constexpr double kShortProduct = 0.4;
 
 struct Visit {
   double alone = 0;   // collective
@@ -62,39 +65,104 @@ Line fit_line(const std::vector<Visit>& visits) {
   return {1, std::max(0.0, (y1 - xy) / yy)};
 }
 
+std::string what_of(const Link& link, double bytes) {
+  char what[96];
+  std::snprintf(what, sizeof what, "%s all_reduce of %.0f B beside products", link.name.c_str(),
+                bytes);
+  return what;
+}
+
+std::string origin_of(std::size_t pairs) {
+  return "from " + std::to_string(pairs) + " pairs measured side by side";
+}
+
+// GPUs: a collective waits for room (room_after), and beside products it is slowed by the share of
+// the memory's bandwidth that these take. Pairs in which the wait would hide the rest say nothing.
+void fit_beside_memory(const std::vector<const BesideSample*>& samples, const Machine& machine,
+                       Link& link, FitReport& report) {
+  struct Pair {
+    double share;
+    double usual;  // the collective alone, and its wait for room
+    double beside;
+    double bytes;
+  };
+  std::vector<Pair> pairs;
+  for (const BesideSample* sample : samples) {
+    const Visit visit = visit_of(*sample);
+    const Product& product = sample->product;
+    const ProductPrice price = ProductTable(machine, product.dtype).price(product);
+    const double kernel = summarise(sample->product_beside_seconds, 0).median;
+    if (kernel > kShortProduct * visit.alone || !price.grid) continue;
+    const double bytes =
+        element_bytes(product.dtype) *
+        (product.rows * product.in + product.in * product.out + product.rows * product.out);
+    const double share = bytes / price.time.value() / machine.copy_bandwidth.value.value();
+    // It may come at any moment of a kernel.
+    const double room =
+        room_after(*price.grid, machine.device.multiprocessors, link.channels, Seconds(kernel))
+            .value();
+    pairs.push_back({std::min(1.0, share), visit.alone + 0.5 * room * room / kernel, visit.beside,
+                     visit.bytes});
+  }
+  double xx = 0;
+  double xy = 0;
+  for (const Pair& pair : pairs) {
+    xx += pair.share * pair.share;
+    xy += pair.share * (pair.beside / pair.usual - 1);
+  }
+  if (!(xy > 0)) return;
+  const double slope = xy / xx;
+  double squares = 0;
+  for (const Pair& pair : pairs) {
+    const double fitted = pair.usual * (1 + slope * pair.share);
+    squares += (fitted / pair.beside - 1) * (fitted / pair.beside - 1);
+    report.residuals.push_back({what_of(link, pair.bytes), pair.beside, fitted, false, ""});
+  }
+  link.beside_memory = {slope, std::max(kLeastError, std::sqrt(squares / xx) / slope),
+                        origin_of(pairs.size())};
+}
+
+// Processor cores: a factor and a delay, and what the collective takes of the core.
+void fit_shared_core(const std::vector<const BesideSample*>& samples, Machine& machine, Link& link,
+                     FitReport& report) {
+  std::vector<Visit> visits;
+  visits.reserve(samples.size());
+  for (const BesideSample* sample : samples) visits.push_back(visit_of(*sample));
+  const Line line = fit_line(visits);
+  double squares = 0;
+  double core = 0;
+  double bytes = 0;
+  for (const Visit& v : visits) {
+    const double fitted = line.factor * v.alone + line.delay;
+    squares += (fitted / v.beside - 1) * (fitted / v.beside - 1);
+    core += v.core_seconds;
+    bytes += v.bytes;
+    report.residuals.push_back({what_of(link, v.bytes), v.beside, fitted, false, ""});
+  }
+  const double error =
+      std::max(kLeastError, std::sqrt(squares / static_cast<double>(visits.size())));
+  const std::string origin = origin_of(visits.size());
+  link.beside_compute = {line.factor, error, origin};
+  link.shared_core = {{core / bytes, error, origin}, {Seconds(line.delay), error, origin}};
+  // A link without samples of its own is most likely a network.
+  if (!machine.shared_core || link.topology == Topology::network)
+    machine.shared_core = link.shared_core;
+}
+
 }  // namespace
 
 void fit_beside(const Measurements& measurements, Machine& machine, FitReport& report) {
   for (Link& link : machine.links) {
-    std::vector<Visit> visits;
+    std::vector<const BesideSample*> samples;
     for (const BesideSample& sample : measurements.besides) {
-      if (sample.link == link.name) visits.push_back(visit_of(sample));
+      if (sample.link == link.name) samples.push_back(&sample);
     }
-    if (visits.empty()) continue;
-    const Line line = fit_line(visits);
-    double squares = 0;
-    double core = 0;
-    double bytes = 0;
-    for (const Visit& v : visits) {
-      const double fitted = line.factor * v.alone + line.delay;
-      squares += (fitted / v.beside - 1) * (fitted / v.beside - 1);
-      core += v.core_seconds;
-      bytes += v.bytes;
-      char what[96];
-      std::snprintf(what, sizeof what, "%s all_reduce of %.0f B beside products", link.name.c_str(),
-                    v.bytes);
-      report.residuals.push_back({what, v.beside, fitted, false, ""});
+    if (samples.empty()) continue;
+    if (machine.device.multiprocessors > 0) {
+      fit_beside_memory(samples, machine, link, report);
+    } else {
+      fit_shared_core(samples, machine, link, report);
     }
-    const auto count = static_cast<double>(visits.size());
-    const double error = std::max(kLeastError, std::sqrt(squares / count));
-    const std::string origin =
-        "from " + std::to_string(visits.size()) + " pairs measured side by side";
-    link.beside_compute = {line.factor, error, origin};
-    if (machine.device.multiprocessors > 0) continue;
-    link.shared_core = {{core / bytes, error, origin}, {Seconds(line.delay), error, origin}};
-    // A link without samples of its own is most likely a network.
-    if (!machine.shared_core || link.topology == Topology::network)
-      machine.shared_core = link.shared_core;
   }
 }
 

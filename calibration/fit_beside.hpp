@@ -5,10 +5,12 @@
 
 namespace ddpx {
 
-// Time of a collective beside products: alone x factor + delay (factor >= 1, delay >= 0), least
-// squares on relative error; core seconds per byte from the products' loss. For each link that has
-// such samples, on machines whose cores move the data themselves; sets link.beside_compute and
-// link.shared_core, and machine.shared_core for links without samples of their own.
+// For each link that has such samples. On GPUs: what a product's share of the memory's bandwidth
+// adds to a collective beside it; sets link.beside_memory. On machines whose cores move the data
+// themselves: time of a collective beside products = alone x factor + delay (factor >= 1,
+// delay >= 0), least squares on relative error, and core seconds per byte from the products' loss;
+// sets link.beside_compute and link.shared_core, and machine.shared_core for links without samples
+// of their own. The machine's products and memory constants must be set.
 void fit_beside(const Measurements& measurements, Machine& machine, FitReport& report);
 
 }  // namespace ddpx

@@ -22,6 +22,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "per_gpu",
                                                 "channels",
                                                 "beside_compute",
+                                                "beside_memory",
                                                 "shared_core",
                                                 "burst_s",
                                                 "curves",
@@ -59,6 +60,9 @@ Link figures_of(const Reader& from) {
   }
   if (const auto factor = from.find("beside_compute")) {
     link.beside_compute = estimate_of<double>(*factor);
+  }
+  if (const auto memory = from.find("beside_memory")) {
+    link.beside_memory = estimate_of<double>(*memory);
   }
   if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
   if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst);
@@ -115,6 +119,8 @@ JsonObject link_json(const Link& link) {
   if (beside.value != 1.0 || beside.relative_error != 0 || !beside.origin.empty()) {
     members.emplace_back("beside_compute", estimate_json(beside));
   }
+  if (link.beside_memory.value > 0)
+    members.emplace_back("beside_memory", estimate_json(link.beside_memory));
   if (link.shared_core) members.emplace_back("shared_core", shared_core_json(*link.shared_core));
   append_known(members, "burst_s", link.burst);
   members.emplace_back("curves", std::move(curves));

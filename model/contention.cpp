@@ -72,6 +72,16 @@ double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels) 
   return waves(grid, std::max(1, multiprocessors - channels)) / waves(grid, multiprocessors);
 }
 
+Seconds room_after(const KernelGrid& grid, int multiprocessors, int channels, Seconds duration) {
+  if (channels <= 0) return {};
+  if (grid.persistent) return duration;
+  const double all = waves(grid, multiprocessors);
+  const double last = grid.blocks - (all - 1) * grid.per_multiprocessor * multiprocessors;
+  // A wave's blocks are spread over as many multiprocessors as there are blocks.
+  const double free = multiprocessors - std::min<double>(multiprocessors, last);
+  return free >= channels ? duration * ((all - 1) / all) : duration;
+}
+
 Seconds beside_collective(Seconds alone, double slowdown, Seconds beside) {
   if (!(beside.value() > 0) || !(slowdown > 1.0)) return alone;
   const Seconds done = beside / slowdown;  // work finished while the collective ran

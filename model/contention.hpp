@@ -64,4 +64,13 @@ inline constexpr double kWorstWaveSlowdown = 2.0;
 // The same for work that slows evenly by `slowdown`.
 [[nodiscard]] Seconds beside_collective(Seconds alone, double slowdown, Seconds beside);
 
+// How far into a kernel of `duration` a collective that came too late to start with it finds room
+// for its `channels` blocks. Blocks of a kernel that is running already are placed before those of
+// another stream's, so the collective waits until none is left to place: through all waves but the
+// last, and through the last as well unless it leaves that many multiprocessors free. 0 where the
+// kernel never fills the GPU. (Kernel records of two H200: collectives began three quarters into
+// kernels of 3.9 waves; docs/model.md.)
+[[nodiscard]] Seconds room_after(const KernelGrid& grid, int multiprocessors, int channels,
+                                 Seconds duration);
+
 }  // namespace ddpx

@@ -47,6 +47,9 @@ struct Link {
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
   Estimate<double> beside_compute{1.0, 0.0, ""};
+  // On GPUs: how much longer a collective takes beside a product that keeps the memory busy all the
+  // time; beside one that takes a share u of its bandwidth, 1 + u x this. 0 where not known.
+  Estimate<double> beside_memory{0.0, 0.0, ""};
   std::optional<SharedCore> shared_core;  // nullopt: the machine's
   // Time that a collective saves when the link was idle for at least as long before it; a shorter
   // pause saves its own length. Token buckets do that (tc-tbf(8), the bursts of cloud instances):

@@ -137,6 +137,13 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
         products.price({pass, job_.dtype, p.rows_per_sample * samples, p.in, p.out});
     extrapolated_ = extrapolated_ || price.extrapolated;
     const double seconds = p.count * price.time.value();
+    const double rows = p.rows_per_sample * samples;
+    const double bytes =
+        p.count * element_bytes(job_.dtype) * (rows * p.in + p.in * p.out + rows * p.out);
+    const double moved =
+        work.memory_share * work.seconds + bytes / machine_.copy_bandwidth.value.value();
+    work.memory_share = std::min(1.0, moved / (work.seconds + seconds));
+    work.kernels += p.count;
     work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
                            (work.seconds + seconds);
     work.seconds += seconds;

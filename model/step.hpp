@@ -89,6 +89,8 @@ class StepModel {
     double seconds = 0;          // alone
     double variance_weight = 0;  // relative error of `seconds`
     std::optional<KernelGrid> grid;
+    double memory_share = 0;  // of the memory's bandwidth, while it runs
+    double kernels = 0;       // that it is made of
   };
   struct LayerWork {
     std::size_t shape = 0;  // index into shapes_
@@ -109,6 +111,7 @@ class StepModel {
     double relative_error = 0;
   };
   struct Context;
+  class Queue;
 
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;

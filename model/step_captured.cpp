@@ -28,6 +28,7 @@ void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
     work.seconds = kernel.seconds_per_sample * samples;
+    work.kernels = 1;
     work.grid = {std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                  static_cast<double>(resident_blocks(kernel.threads, kernel.registers_per_thread,
                                                      kernel.shared_bytes,

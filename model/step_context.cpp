@@ -42,9 +42,14 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
                                 s.of(Source::memory))),
       gap(m.machine_.kernel_gap.value.value()),
+      copy_gap(m.machine_.copy_gap.value_or(m.machine_.kernel_gap).value.value()),
       memory_slowdown(1.0 + memory_share(m.machine_, m.link_, s.of(Source::contention))),
       link_z(s.of(Source::link)),
       collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
+      beside_memory(std::max(0.0, m.link_.beside_memory.shifted(s.of(Source::contention)))),
+      // A kernel may leave room from its beginning or none until its end: the interval spans both.
+      room_in_unknown(
+          std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
       burst(m.link_.burst.value.value()) {
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
@@ -88,6 +93,10 @@ double StepModel::Context::backward(const Shape& shape) const {
 
 double StepModel::Context::traffic(double bytes, int kernels) const {
   return bytes * copy_rate + kernels * gap;
+}
+
+double StepModel::Context::copies(double bytes, int kernels) const {
+  return bytes * copy_rate + kernels * copy_gap;
 }
 
 double StepModel::Context::optimizer() const {

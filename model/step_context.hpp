@@ -15,11 +15,15 @@ struct StepModel::Context {
   double clock;      // compute time over the calibrated (short-run) time
   double copy_rate;  // seconds per byte of memory traffic
   double gap;
+  double copy_gap;
   double memory_slowdown;
   double fluid = 1.0;  // slowdown of a product whose grid is unknown
   double link_z;
   double collective_slowdown;
   double collective_delay = 0;  // of each collective that products run beside
+  double beside_memory;         // of a collective, beside products: Link::beside_memory
+  // Share of a kernel of unknown grid for which a collective waits that comes while it runs.
+  double room_in_unknown;
   double now = 0;
   double burst;       // link time that the link saves up while it is idle, at most
   double credit = 0;  // what it has saved up
@@ -29,6 +33,8 @@ struct StepModel::Context {
   [[nodiscard]] double product(const Work& work) const;
   [[nodiscard]] double backward(const Shape& shape) const;
   [[nodiscard]] double traffic(double bytes, int kernels) const;
+  // The same of data that is not in the cache.
+  [[nodiscard]] double copies(double bytes, int kernels) const;
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.
   [[nodiscard]] double collective(std::size_t i) const;

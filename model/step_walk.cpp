@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/step_context.hpp"
+#include "model/step_queue.hpp"
 
 namespace ddpx {
 namespace {
@@ -29,13 +29,9 @@ void add(Step& step, Term term, double seconds) {
 void StepModel::synchronised(Context& c, Step& step) const {
   if (buckets_.empty()) return;
   const bool half = job_.strategy.compression.has_value();
-  const int multiprocessors = machine_.device.multiprocessors;
-  std::vector<double> starts(buckets_.size());
-  std::vector<double> ends(buckets_.size());
-  std::vector<double> durations(buckets_.size());  // of the collectives, nothing beside them
+  Queue queue(c, buckets_.size());
   std::size_t launched = 0;
   std::size_t tensor = 0;
-  const auto queue_left = [&] { return Seconds(launched == 0 ? 0.0 : ends[launched - 1] - c.now); };
   const auto run = [&](double alone, double stretched, Term term) {
     add(step, term, alone);
     add(step, Term::contention, stretched - alone);
@@ -44,14 +40,12 @@ void StepModel::synchronised(Context& c, Step& step) const {
   // Memory-bound work and the collectives beside it share the memory: each loses what the other
   // takes.
   const auto run_memory = [&](double alone, Term term) {
+    queue.begin_until(c.now);
     const double stretched =
-        beside_collective(Seconds(alone), c.memory_slowdown, queue_left()).value();
-    const double delay = stretched - alone;
-    for (std::size_t b = launched; b-- > 0 && ends[b] > c.now;) {
-      ends[b] += delay;
-      if (starts[b] > c.now) starts[b] += delay;
-    }
+        beside_collective(Seconds(alone), c.memory_slowdown, queue.left()).value();
+    queue.lengthen(stretched - alone);
     run(alone, stretched, term);
+    queue.begin_until(c.now);
   };
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const LayerWork& layer = layers_[i];
@@ -61,62 +55,46 @@ void StepModel::synchronised(Context& c, Step& step) const {
                Term::backward);
     for (const Work& work : shape.backward) {
       if (work.seconds <= 0) continue;
-      const Seconds alone(c.product(work));
-      const Seconds stretched =
-          work.grid && multiprocessors > 0
-              ? beside_collective(alone, *work.grid, multiprocessors, channels_, queue_left())
-              : beside_collective(alone, c.fluid, queue_left());
-      run(alone.value(), stretched.value(), Term::backward);
+      const double alone = c.product(work);
+      run(alone, queue.beside_product(alone, work), Term::backward);
     }
     c.span(Stream::compute, "backward", i, start, c.now);
     if (layer.tensors == 0) continue;
-    run_memory(c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
+    run_memory(c.copies(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
     tensor += layer.tensors;
     for (; launched < buckets_.size() && buckets_[launched].end <= tensor; ++launched) {
       if (half) {
-        run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
+        run_memory(c.copies(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
                    Term::compression);
       }
-      // The link has been idle since the step before, or since the bucket before.
-      const double free = launched == 0 ? -c.optimizer() : ends[launched - 1];
-      starts[launched] = std::max(c.now, free);
-      durations[launched] = c.collective_after(starts[launched] - free, launched);
-      ends[launched] =
-          starts[launched] + durations[launched] * c.collective_slowdown + c.collective_delay;
+      queue.launch();
     }
   }
-  // Products are over: what is left of the queue runs at its own speed.
+  queue.products_are_over();
   const double backward_end = c.now;
   double serial_end = backward_end;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    if (ends[b] > backward_end) {
-      const double stretch = c.collective_slowdown + c.collective_delay / durations[b];
-      const double slow_from = std::max(starts[b], backward_end);
-      // One that starts after the products starts when the one before it has ended.
-      if (starts[b] > backward_end && b > 0) starts[b] = std::max(backward_end, ends[b - 1]);
-      ends[b] = std::max(starts[b], backward_end) + (ends[b] - slow_from) / stretch;
-    }
-    serial_end += durations[b];
-    step.communication_busy += Seconds(ends[b] - starts[b]);
-    c.span(Stream::communication, "all-reduce", b, starts[b], ends[b]);
+    serial_end += queue.alone(b);
+    step.communication_busy += Seconds(queue.end(b) - queue.start(b));
+    c.span(Stream::communication, "all-reduce", b, queue.start(b), queue.end(b));
   }
   if (half) {
     // A Python hook keeps only part of the overlap: between this and none at all.
     const double kept =
         std::clamp(machine_.hook_overlap.shifted(c.shift.of(Source::hook)), 0.0, 1.0);
-    const double late = (1.0 - kept) * (serial_end - std::max(backward_end, ends.back()));
-    for (double& end : ends) end += late;
+    const double last = queue.end(buckets_.size() - 1);
+    const double late = (1.0 - kept) * (serial_end - std::max(backward_end, last));
+    for (std::size_t b = 0; b < buckets_.size(); ++b) queue.end(b) += late;
   }
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const double wait = std::max(0.0, ends[b] - c.now);
+    const double wait = std::max(0.0, queue.end(b) - c.now);
     add(step, Term::exposed_communication, wait);
     c.now += wait;
     const double start = c.now;
     const double bytes = buckets_[b].bytes.value();
-    if (half)
-      run_memory(c.traffic(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
+    if (half) run_memory(c.copies(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
     if (!job_.strategy.bucket_view) {
-      run_memory(c.traffic(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
+      run_memory(c.copies(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
                  Term::copies);
     }
     c.span(Stream::compute, "copy-out", b, start, c.now);
@@ -138,7 +116,7 @@ void StepModel::sharded(Context& c, Step& step) const {
   add(step, Term::backward, backward);
   c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
   c.now += backward;
-  const double copies = c.traffic(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
+  const double copies = c.copies(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
   add(step, Term::copies, copies);
   c.now += copies;
   const double scatter = c.collective_after(backward + copies, 1);

@@ -1,0 +1,98 @@
+#include "model/step_queue.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpx {
+
+StepModel::Queue::Queue(Context& context, std::size_t collectives)
+    : context_(context),
+      waits_(context.model.machine_.device.multiprocessors > 0 && context.model.channels_ > 0),
+      ready_(collectives),
+      starts_(collectives),
+      ends_(collectives),
+      alone_(collectives) {}
+
+void StepModel::Queue::begin(double time, double slowdown, double delay) {
+  // The link has been idle since the step before, or since the collective before.
+  const double free = begun_ == 0 ? -context_.optimizer() : end();
+  starts_[begun_] = time;
+  alone_[begun_] = context_.collective_after(time - free, begun_);
+  ends_[begun_] = time + alone_[begun_] * slowdown + delay;
+  ++begun_;
+}
+
+void StepModel::Queue::launch() {
+  ready_[launched_++] = context_.now;
+  if (!waits_) {
+    begin(std::max(context_.now, begun_ == 0 ? context_.now : end()), context_.collective_slowdown,
+          context_.collective_delay);
+  }
+}
+
+void StepModel::Queue::begin_until(double time) {
+  while (begun_ < launched_) {
+    const double at = begun_ == 0 ? ready_[0] : std::max(ready_[begun_], end());
+    if (at > time) return;
+    begin(at, context_.collective_slowdown, 0);
+  }
+}
+
+double StepModel::Queue::slowdown_beside(const Work& work) const {
+  return 1.0 + context_.beside_memory * work.memory_share;
+}
+
+double StepModel::Queue::beside_product(double alone, const Work& work) {
+  const StepModel& model = context_.model;
+  const int multiprocessors = model.machine_.device.multiprocessors;
+  if (!waits_) return beside_collective(Seconds(alone), context_.fluid, left()).value();
+  const double now = context_.now;
+  begin_until(now);
+  const double slowdown = slowdown_beside(work);
+  const double running = std::max(0.0, left().value());
+  const Seconds beside(running * slowdown);
+  const double length = (work.grid ? beside_collective(Seconds(alone), *work.grid, multiprocessors,
+                                                       model.channels_, beside)
+                                   : beside_collective(Seconds(alone), context_.fluid, beside))
+                            .value();
+  if (running > 0) ends_[begun_ - 1] += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
+  // Collectives that come later find room in one of the kernels this work is made of.
+  const double kernel = length / std::max(1.0, work.kernels);
+  const double room =
+      work.grid ? room_after(*work.grid, multiprocessors, model.channels_, Seconds(kernel)).value()
+                : context_.room_in_unknown * kernel;
+  while (begun_ < launched_) {
+    const double ready = std::max(ready_[begun_], end()) - now;
+    const double in_kernel = std::floor(ready / kernel) * kernel;
+    const double at = std::max(ready, in_kernel + room);
+    if (!(at < length)) break;
+    begin(now + at, context_.collective_slowdown, 0);
+    const double slowed = std::min(alone_[begun_ - 1] * slowdown, length - at);
+    ends_[begun_ - 1] += slowed * (1.0 - 1.0 / slowdown);
+  }
+  return length;
+}
+
+void StepModel::Queue::lengthen(double delay) {
+  for (std::size_t i = begun_; i-- > 0 && ends_[i] > context_.now;) {
+    ends_[i] += delay;
+    if (starts_[i] > context_.now) starts_[i] += delay;
+  }
+}
+
+void StepModel::Queue::products_are_over() {
+  const double now = context_.now;
+  for (std::size_t i = 0; i < begun_; ++i) {
+    if (ends_[i] <= now) continue;
+    const double delay = waits_ ? 0.0 : context_.collective_delay;
+    const double stretch = context_.collective_slowdown + delay / alone_[i];
+    const double slow_from = std::max(starts_[i], now);
+    // One that starts after the products starts when the one before it has ended.
+    if (starts_[i] > now && i > 0) starts_[i] = std::max(now, ends_[i - 1]);
+    ends_[i] = std::max(starts_[i], now) + (ends_[i] - slow_from) / stretch;
+  }
+  while (begun_ < launched_)
+    begin(begun_ == 0 ? ready_[0] : std::max(ready_[begun_], end()), 1.0, 0.0);
+}
+
+}  // namespace ddpx

@@ -1,0 +1,57 @@
+// The collectives of one backward on their stream: launched in order, begun one after the other.
+// For the walk alone.
+//
+// On a GPU a launched collective begins when its channels find multiprocessors (room_after()):
+// at once beside memory-bound kernels, which end soon, but only late in a product that was running
+// when it came. Beside products it is slowed by the memory bandwidth that these take. On processor
+// cores there is no room to wait for; what a collective loses there is a measured factor and delay
+// (SharedCore).
+#pragma once
+
+#include <vector>
+
+#include "model/step_context.hpp"
+
+namespace ddpx {
+
+class StepModel::Queue {
+ public:
+  Queue(Context& context, std::size_t collectives);
+
+  // The next collective is ready at the walk's time.
+  void launch();
+  // Begins, in order, what waits and can begin by `time`.
+  void begin_until(double time);
+  // Time for which collectives that have begun go on.
+  [[nodiscard]] Seconds left() const { return Seconds(end() - context_.now); }
+  // Length of a product of `alone` that begins now, with what has begun beside it; begins what
+  // finds room within it, and lengthens the collectives by what it takes of the memory.
+  [[nodiscard]] double beside_product(double alone, const Work& work);
+  // What runs now ends `delay` later.
+  void lengthen(double delay);
+  // No product runs from now on: the rest of what has begun goes at its own speed, then everything
+  // else.
+  void products_are_over();
+
+  [[nodiscard]] std::size_t size() const { return ready_.size(); }
+  [[nodiscard]] double start(std::size_t i) const { return starts_[i]; }
+  [[nodiscard]] double& end(std::size_t i) { return ends_[i]; }
+  // Nothing beside it.
+  [[nodiscard]] double alone(std::size_t i) const { return alone_[i]; }
+
+ private:
+  [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : ends_[begun_ - 1]; }
+  void begin(double time, double slowdown, double delay);
+  [[nodiscard]] double slowdown_beside(const Work& work) const;
+
+  Context& context_;
+  bool waits_;  // for room
+  std::size_t launched_ = 0;
+  std::size_t begun_ = 0;
+  std::vector<double> ready_;
+  std::vector<double> starts_;
+  std::vector<double> ends_;
+  std::vector<double> alone_;
+};
+
+}  // namespace ddpx
