@@ -91,8 +91,7 @@ struct Closing {
 };
 
 // The gap that explains most of what the steps of each dtype leave when the dtype's own factor is
-// taken out (least squares), within what copies of cold memory say: kernels that find their data
-// in the cache start sooner. nullopt where the steps cannot tell the two apart.
+// taken out (least squares). nullopt where the steps cannot tell the two apart.
 std::optional<double> gap_between(const std::map<DType, std::vector<Closing>>& closings) {
   double xx = 0;
   double xy = 0;
@@ -122,24 +121,24 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   std::map<DType, std::vector<Closing>> closings;
   Machine gapless = machine;
   gapless.kernel_gap.value = Seconds{};
-  const double cold_gap = machine.kernel_gap.value.value();
+  const double copies_gap = machine.kernel_gap.value.value();
   std::size_t bound = 0;
   for (TimedStep& step : steps) {
     const double total = device_step(machine, *step.sample, step.network).total().value();
     if (total < kBusy * step.time.median) continue;
     step.device_bound = true;
     const Step device = device_step(gapless, *step.sample, step.network);
-    const double kernels = cold_gap > 0 ? (total - device.total().value()) / cold_gap : 0;
+    const double kernels = copies_gap > 0 ? (total - device.total().value()) / copies_gap : 0;
     const double measured = step.time.median;
     closings[step.sample->dtype].push_back({compute_seconds(device) / measured, kernels / measured,
                                             1 - device.total().value() / measured});
     ++bound;
   }
-  double gap = cold_gap;
+  double gap = copies_gap;
   if (machine.device.multiprocessors > 0 && bound > closings.size() + 1) {
     if (const auto fitted = gap_between(closings)) {
-      gap = std::clamp(*fitted, 0.0, cold_gap);
-      machine.copy_gap = machine.kernel_gap;
+      gap = std::clamp(*fitted, 0.0, copies_gap);
+      machine.shared_gap = machine.kernel_gap;
       machine.kernel_gap = {Seconds(gap), machine.kernel_gap.relative_error,
                             "from " + std::to_string(bound) + " device-bound one-GPU steps"};
     }

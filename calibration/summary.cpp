@@ -188,7 +188,7 @@ std::string summary_text(const Machine& machine, const FitReport& report,
   text += constant("optimizer bandwidth", machine.optimizer_bandwidth, 1e9, "GB/s");
   text += points_text(machine.optimizer_points);
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
-  if (machine.copy_gap) text += constant("gap before copies", *machine.copy_gap, 1e-6, "us");
+  if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
   text += host_text(machine);
   if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");
   if (machine.sustained)

@@ -18,7 +18,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "copy_points",
                                                 "optimizer_points",
                                                 "kernel_gap_s",
-                                                "copy_gap_s",
+                                                "shared_gap_s",
                                                 "host",
                                                 "boost_factor",
                                                 "sustained_factor",
@@ -154,8 +154,8 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   machine.copy_points = memory_points_of(top, "copy_points");
   machine.optimizer_points = memory_points_of(top, "optimizer_points");
   machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
-  if (const auto gap = top.find("copy_gap_s"))
-    machine.copy_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
+  if (const auto gap = top.find("shared_gap_s"))
+    machine.shared_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
   machine.host = hosts_of(top.at("host"));
   machine.boost = factor_of(top, "boost_factor");
   machine.sustained = factor_of(top, "sustained_factor");
@@ -192,7 +192,7 @@ std::string to_json(const Machine& machine) {
   append_memory_points(members, "copy_points", machine.copy_points);
   append_memory_points(members, "optimizer_points", machine.optimizer_points);
   members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
-  if (machine.copy_gap) members.emplace_back("copy_gap_s", estimate_json(*machine.copy_gap));
+  if (machine.shared_gap) members.emplace_back("shared_gap_s", estimate_json(*machine.shared_gap));
   members.emplace_back("host", hosts_json(machine.host));
   append_factor(members, "boost_factor", machine.boost);
   append_factor(members, "sustained_factor", machine.sustained);

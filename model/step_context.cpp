@@ -41,8 +41,9 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       clock(clock_factor),
       copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
                                 s.of(Source::memory))),
-      gap(m.machine_.kernel_gap.value.value()),
-      copy_gap(m.machine_.copy_gap.value_or(m.machine_.kernel_gap).value.value()),
+      gap((m.job_.gpus > 1 ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
+                           : m.machine_.kernel_gap)
+              .value.value()),
       memory_slowdown(1.0 + memory_share(m.machine_, m.link_, s.of(Source::contention))),
       link_z(s.of(Source::link)),
       collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
@@ -93,10 +94,6 @@ double StepModel::Context::backward(const Shape& shape) const {
 
 double StepModel::Context::traffic(double bytes, int kernels) const {
   return bytes * copy_rate + kernels * gap;
-}
-
-double StepModel::Context::copies(double bytes, int kernels) const {
-  return bytes * copy_rate + kernels * copy_gap;
 }
 
 double StepModel::Context::optimizer() const {

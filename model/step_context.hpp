@@ -15,7 +15,6 @@ struct StepModel::Context {
   double clock;      // compute time over the calibrated (short-run) time
   double copy_rate;  // seconds per byte of memory traffic
   double gap;
-  double copy_gap;
   double memory_slowdown;
   double fluid = 1.0;  // slowdown of a product whose grid is unknown
   double link_z;
@@ -33,8 +32,6 @@ struct StepModel::Context {
   [[nodiscard]] double product(const Work& work) const;
   [[nodiscard]] double backward(const Shape& shape) const;
   [[nodiscard]] double traffic(double bytes, int kernels) const;
-  // The same of data that is not in the cache.
-  [[nodiscard]] double copies(double bytes, int kernels) const;
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.
   [[nodiscard]] double collective(std::size_t i) const;

@@ -60,11 +60,11 @@ void StepModel::synchronised(Context& c, Step& step) const {
     }
     c.span(Stream::compute, "backward", i, start, c.now);
     if (layer.tensors == 0) continue;
-    run_memory(c.copies(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
+    run_memory(c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
     tensor += layer.tensors;
     for (; launched < buckets_.size() && buckets_[launched].end <= tensor; ++launched) {
       if (half) {
-        run_memory(c.copies(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
+        run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
                    Term::compression);
       }
       queue.launch();
@@ -92,9 +92,10 @@ void StepModel::synchronised(Context& c, Step& step) const {
     c.now += wait;
     const double start = c.now;
     const double bytes = buckets_[b].bytes.value();
-    if (half) run_memory(c.copies(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
+    if (half)
+      run_memory(c.traffic(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
     if (!job_.strategy.bucket_view) {
-      run_memory(c.copies(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
+      run_memory(c.traffic(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
                  Term::copies);
     }
     c.span(Stream::compute, "copy-out", b, start, c.now);
@@ -116,7 +117,7 @@ void StepModel::sharded(Context& c, Step& step) const {
   add(step, Term::backward, backward);
   c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
   c.now += backward;
-  const double copies = c.copies(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
+  const double copies = c.traffic(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
   add(step, Term::copies, copies);
   c.now += copies;
   const double scatter = c.collective_after(backward + copies, 1);
