@@ -10,6 +10,7 @@
 #include "model/amdahl.hpp"
 #include "model/crossover.hpp"
 #include "model/forecast.hpp"
+#include "predict/decisions.hpp"
 
 namespace ddpx {
 
@@ -100,7 +101,12 @@ struct ForecastDocument {
   std::vector<ForecastRow> rows;
   std::vector<CrossoverRow> crossovers;
   std::optional<InferredLink> inferred;
+  std::vector<RankingRow> rankings;          // --rank-strategies
+  std::vector<RequirementRow> requirements;  // --require
   std::vector<std::string> warnings;
+
+  // No strategy fits in any ranking, or nothing meets any requirement: exit code 1.
+  [[nodiscard]] bool unmet() const;
 };
 
 }  // namespace ddpx
