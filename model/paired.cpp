@@ -11,6 +11,8 @@ ShiftedSteps shifted_steps(const StepModel& model) {
   steps.step = model.run();
   steps.usual = steps.step.total().value();
   for (std::size_t s = 0; s < kSources; ++s) {
+    steps.moved[s] = {steps.usual, steps.usual};
+    if (!model.depends_on(static_cast<Source>(s))) continue;
     for (const std::size_t side : {0U, 1U}) {
       Shift shift;
       shift.z[s] = side == 0 ? -1.0 : 1.0;

@@ -18,8 +18,8 @@ constexpr std::string_view kAccepted =
     "speedup=1.8, efficiency=0.9 (or 90%), communication-share=20%";
 constexpr double kMostSpeedup = 1e6;
 // Points per doubling of the grid, and how closely a boundary is found.
-constexpr double kPointsPerDoubling = 2;
-constexpr double kPrecision = 1e-7;
+constexpr double kPointsPerDoubling = 1;
+constexpr double kPrecision = 1e-5;
 constexpr double kEachUpTo = 64;  // so many whole values are all looked at
 
 struct Looked {
@@ -92,6 +92,7 @@ class Solver {
     return {Outcome::never, best.x, best.reached, true};
   }
 
+  // Halving in logarithms: each look narrows the bracket to half.
   [[nodiscard]] Solution refined(Looked low, Looked high) const {
     while (true) {
       const bool close = axis_.grain > 0 ? high.x - low.x <= axis_.grain * (1 + kPrecision)

@@ -175,6 +175,26 @@ double StepModel::settled_clock(const Shift& shift) const {
   return factor;
 }
 
+bool StepModel::depends_on(Source source) const {
+  const bool shared = job_.gpus > 1 && job_.strategy.sync;
+  switch (source) {
+    case Source::link:
+      return shared;
+    case Source::contention:
+      return shared && job_.strategy.sharding != Sharding::fsdp_unit;
+    case Source::hook:
+      return shared && job_.strategy.compression.has_value();
+    case Source::clock:
+      return machine_.boost.has_value() || machine_.sustained.has_value();
+    case Source::host:
+      return host_seconds() > 0;
+    case Source::compute:
+    case Source::memory:
+      break;
+  }
+  return true;
+}
+
 Step StepModel::run(const Shift& shift) const {
   return simulate(shift, settled_clock(shift), nullptr);
 }

@@ -93,6 +93,8 @@ class StepModel {
             const Network& network, const Job& job);
 
   [[nodiscard]] Step run(const Shift& shift = {}) const;
+  // Whether moving a source can move this step at all; a false saves its walk.
+  [[nodiscard]] bool depends_on(Source source) const;
   // The same step with every span, for drawing.
   [[nodiscard]] Timeline timeline(const Shift& shift = {}) const;
 

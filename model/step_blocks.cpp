@@ -161,29 +161,40 @@ void StepModel::BlockWalk::backward() {
     scattered = launch(first_of(blocks.size()) + 1, c.now);
   }
   wait(scattered);
-  if (m.job_.strategy.hybrid) replicas();
   for (const Running& r : queue) {
-    step.communication_busy += Seconds(r.end - r.start);
     const Exchange& e = m.collectives_[r.exchange];
     c.span(Stream::communication,
            e.kind == Collective::all_gather ? "all-gather" : "reduce-scatter",
-           r.exchange / first_of(1), r.start, std::max(r.end, r.start));
+           r.exchange / first_of(1), r.start, r.end);
+  }
+  if (m.job_.strategy.hybrid) {
+    replicas();
+  } else {
+    for (const Running& r : queue) step.communication_busy += Seconds(r.end - r.start);
   }
 }
 
 // Shards are all-reduced between the nodes as they come out of their reduce-scatters.
 void StepModel::BlockWalk::replicas() {
+  std::vector<Running> all = queue;
   double free = 0;
   for (const Running& r : queue) {
-    const Exchange& e = m.collectives_[r.exchange];
-    if (e.kind != Collective::reduce_scatter) continue;
+    if (m.collectives_[r.exchange].kind != Collective::reduce_scatter) continue;
     const double start = std::max(free, r.end);
     free = start + c.collective(r.exchange + 1);
-    step.communication_busy += Seconds(free - start);
-    c.span(Stream::communication, "all-reduce", r.exchange / first_of(1), start, free);
+    all.push_back({r.exchange + 1, free - start, start, free});
+    c.span(Stream::between, "all-reduce", r.exchange / first_of(1), start, free);
   }
   add(Term::exposed_communication, std::max(0.0, free - c.now));
   c.now = std::max(c.now, free);
+  // Busy is the time in which any of them runs.
+  std::sort(all.begin(), all.end(),
+            [](const Running& a, const Running& b) { return a.start < b.start; });
+  double covered = all.front().start;
+  for (const Running& r : all) {
+    step.communication_busy += Seconds(std::max(0.0, r.end - std::max(r.start, covered)));
+    covered = std::max(covered, r.end);
+  }
 }
 
 void StepModel::by_block(Context& c, Step& step) const {

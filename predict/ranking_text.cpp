@@ -12,22 +12,25 @@ namespace {
 
 constexpr std::size_t kLongestStrategy = 27;
 
-// Whole percent with its sign; a loss of everything and more stays readable.
-std::string signed_percent(double fraction) {
+std::string printed(const char* format, double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%+.0f", 100 * fraction);
+  std::snprintf(text, sizeof text, format, value);
   return text;
 }
 
-// "+45 (+41..+49)", "none (-1..+2)".
+// "+45 (41..49)", "none (-1..2)".
 std::string gain_text(const RankedStrategy& row) {
   if (describe(row.strategy) == "ddp") return "-";
-  const std::string range =
-      " (" + signed_percent(row.gain.low) + ".." + signed_percent(row.gain.high) + ")";
-  return (row.verdict == Gain::none ? "none" : signed_percent(row.gain.value)) + range;
+  const std::string range = " (" + printed("%.0f", 100 * row.gain.low) + ".." +
+                            printed("%.0f", 100 * row.gain.high) + ")";
+  return (row.verdict == Gain::none ? "none" : printed("%+.0f", 100 * row.gain.value)) + range;
 }
 
-std::string gigabytes(Bytes size) { return three_digits(size.value() / 1e9); }
+// Four characters up to 9999 GB.
+std::string gigabytes(Bytes size) {
+  const double gb = size.value() / 1e9;
+  return printed(gb < 10 ? "%.2f" : (gb < 100 ? "%.1f" : "%.0f"), gb);
+}
 
 // The words that --strategy takes, without the one that goes without saying.
 std::string short_strategy(const Strategy& strategy) {
@@ -41,21 +44,21 @@ std::string marks(const RankedStrategy& row) {
 }
 
 std::string table(const std::vector<RankedStrategy>& rows, bool fits) {
-  TextTable table({{"strategy", true},
+  TextTable table({{"", true},
+                   {"strategy", true},
                    {"step"},
                    {"+-%"},
                    {"per s"},
                    {"gain, %"},
                    {"GB"},
-                   {"batch"},
-                   {"", true}});
+                   {"batch"}});
   for (const RankedStrategy& row : rows) {
     if (row.fits.value_or(true) != fits) continue;
-    table.add({shortened(short_strategy(row.strategy), kLongestStrategy),
+    table.add({marks(row), shortened(short_strategy(row.strategy), kLongestStrategy),
                time_text(Seconds(row.step_time_s.value)),
-               three_digits(std::round(100 * row.step_time_s.relative_half_width())),
+               printed("%.0f", 100 * row.step_time_s.relative_half_width()),
                amount_text(row.samples_per_s.value), gain_text(row), gigabytes(row.memory.total()),
-               amount_text(row.effective_batch), marks(row)});
+               amount_text(row.effective_batch)});
   }
   return table.text();
 }
