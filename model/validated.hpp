@@ -16,7 +16,7 @@ inline constexpr int kMostAccumulationRun = 8;
 
 // One standard error, in logarithms, of the gain of a kind of strategy that no run has validated:
 // that of the worst forecast kind that runs did validate, whose gain was forecast without a
-// constant of its own just as well (accumulation, root mean square over 34 rows of three machines;
+// constant of its own just as well (accumulation, root mean square over 36 rows of three machines;
 // docs/results/decisions.md makes the table).
 inline constexpr double kUnvalidatedError = 0.10;
 
