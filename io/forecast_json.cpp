@@ -42,6 +42,9 @@ JsonObject explanation_json(const Explanation& explanation) {
   members.emplace_back("peak_bus_bandwidth_bytes_per_s", explanation.peak_bus_bandwidth.value());
   members.emplace_back("sent_per_rank_bytes", explanation.sent_per_rank.value());
   members.emplace_back("collectives", std::move(collectives));
+  JsonObject worth;
+  for (const Elasticity& e : explanation.elasticities) worth.emplace_back(e.constant, e.per_cent);
+  members.emplace_back("per_cent_of_step_for_1_per_cent", std::move(worth));
   return members;
 }
 

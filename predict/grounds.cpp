@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "predict/text.hpp"
 
@@ -175,6 +176,7 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
                     const Job& job) {
   Explanation result;
   result.residual_half_width = kNormalQuantile90 * machine.residual;
+  result.elasticities = elasticities(machine, link, network, job);
   if (job.gpus < 2 || !job.strategy.sync) return result;
   const StepModel model(machine, link, network, job);
   const Exchange* largest = nullptr;
@@ -196,6 +198,11 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
     if (!largest || exchange.message > largest->message) largest = &exchange;
     result.collectives.push_back(row);
   }
+  // Units alternate between kinds; what is alike is shown together.
+  std::stable_sort(result.collectives.begin(), result.collectives.end(),
+                   [](const CollectiveRow& a, const CollectiveRow& b) {
+                     return std::pair(a.ranks, a.kind) < std::pair(b.ranks, b.kind);
+                   });
   if (largest) result.peak_bus_bandwidth = peak_of(link_of(link, job, *largest), *largest);
   return result;
 }

@@ -45,13 +45,16 @@ std::string reached_text(const UnknownRow& row, Metric metric) {
 std::string useful_text(const RequirementRow& row) {
   const auto count = [&](int units) { return std::to_string(units * row.gpus_step); };
   const UsefulGpus& u = row.useful;
-  std::string text = "GPUs: throughput rises up to " + count(u.most);
+  const std::string unit = row.gpus_step > 1 ? "node" : "GPU";
+  if (u.most == 1) return "A second " + unit + " does not raise throughput.";
+  std::string text = "Throughput rises up to " + count(u.most) + " GPUs";
   if (u.most_is_last) text += ", the most looked at";
   if (u.most_is_last && !row.gpus_note.empty()) text += " (" + row.gpus_note + ")";
-  const std::string further = row.gpus_step > 1 ? "a further node" : "a further GPU";
-  text +=
-      "; up to " + count(u.half) + " " + further + " adds at least half of what the first one does";
-  return text + ".";
+  if (u.half == 1)
+    return text + "; already the second " + unit +
+           " adds less than half of what the first one does.";
+  return text + "; up to " + count(u.half) + " each further " + unit +
+         " adds at least half of what the first one does.";
 }
 
 std::string crossing_text(const UnknownRow& row) {

@@ -10,6 +10,7 @@
 #include "model/amdahl.hpp"
 #include "model/crossover.hpp"
 #include "model/forecast.hpp"
+#include "model/sensitivity.hpp"
 #include "predict/decisions.hpp"
 
 namespace ddpx {
@@ -36,6 +37,7 @@ struct Explanation {
   // Half-width of the step's interval, as a fraction, that stands for what no source of uncertainty
   // explains.
   double residual_half_width = 0;
+  std::vector<Elasticity> elasticities;  // what 1 % of each constant is worth
 };
 
 struct ForecastRow {
