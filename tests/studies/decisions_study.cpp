@@ -214,7 +214,9 @@ std::string ranking_text(const std::map<std::string, std::vector<Judged>>& setti
   }
   text +=
       "\nWidths 256 and 512 are bound by the host, where repeats of plain DDP itself lie further "
-      "apart than a tie; they are shown, not judged.\n";
+      "apart than a tie; they are shown, not judged. "
+      "Where the forecast rescues more than the measurement, it is too optimistic for the reason "
+      "docs/two-t4.md gives: a part that never pauses gets hot and slow.\n";
   if (near_ties.empty()) return text;
   return text + "\nTies of more than " + fmt::format("{:.0f}", 100 * kNear) +
          " % that the forecast has the other way round:\n" + near_ties + "\n";
