@@ -2,8 +2,11 @@
 // (--rank-strategies), and what would have to change (--require).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/ranking.hpp"
@@ -31,7 +34,11 @@ struct RankingRow {
 
 // One thing that could be changed, all else as it is.
 enum class Unknown { link_bandwidth, link_latency, batch_per_rank, accumulation, model_size, gpus };
-[[nodiscard]] std::string_view name(Unknown unknown);
+[[nodiscard]] inline std::string_view name(Unknown unknown) {
+  constexpr std::array<std::string_view, 6> kNames{
+      "link_bandwidth", "link_latency", "batch_per_rank", "accumulation", "model_size", "gpus"};
+  return kNames.at(static_cast<std::size_t>(unknown));
+}
 
 struct UnknownRow {
   Unknown unknown = Unknown::link_bandwidth;
@@ -54,7 +61,12 @@ struct RequirementRow {
   std::optional<UnknownRow> crossing;
 
   // Whether it is met as things are, or any unknown alone can meet it.
-  [[nodiscard]] bool can_be_met() const;
+  [[nodiscard]] bool can_be_met() const {
+    return requirement.met_by(now) ||
+           std::any_of(unknowns.begin(), unknowns.end(), [](const UnknownRow& row) {
+             return row.solution.outcome != Outcome::never;
+           });
+  }
 };
 
 }  // namespace ddpx

@@ -1,6 +1,5 @@
 // --require: one unknown at a time, all else as it is.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "model/carry_over.hpp"
@@ -14,9 +13,6 @@ namespace {
 constexpr double kMostFactor = 1e4;  // of a link's bandwidth and latency, either way
 constexpr double kMostMicroBatches = 1024;
 constexpr int kMostUnits = 72;  // GPUs of one host, or nodes, that are looked at
-constexpr std::array<std::string_view, 6> kNames{"link_bandwidth", "link_latency", "batch_per_rank",
-                                                 "accumulation",   "model_size",   "gpus"};
-
 double metric_of(Metric metric, const Forecast& f, int gpus) {
   switch (metric) {
     case Metric::speedup:
@@ -177,14 +173,6 @@ class Inverse {
 };
 
 }  // namespace
-
-std::string_view name(Unknown unknown) { return kNames.at(static_cast<std::size_t>(unknown)); }
-
-bool RequirementRow::can_be_met() const {
-  return requirement.met_by(now) ||
-         std::any_of(unknowns.begin(), unknowns.end(),
-                     [](const UnknownRow& row) { return row.solution.outcome != Outcome::never; });
-}
 
 RequirementRow requirement_of(const Setting& setting, const Network& network, const ModelSize* size,
                               const Requirement& requirement) {
