@@ -146,6 +146,7 @@ class StepModel {
   void micro_batch(Context& context, Step& step, bool shared) const;
   // The micro-batches before the last one.
   void earlier(Context& context, Step& step) const;
+  void add_earlier(const Context& context, Step& step, const Step& one) const;
   void synchronised(Context& context, Step& step) const;
   void one_unit(Context& context, Step& step) const;
   void by_block(Context& context, Step& step) const;

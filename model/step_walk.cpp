@@ -197,6 +197,14 @@ void StepModel::earlier(Context& c, Step& step) const {
   alone.timeline = nullptr;
   alone.burst = alone.credit = 0;
   micro_batch(alone, one, shared);
+  add_earlier(c, step, one);
+  const double end = c.now + step.total().value();
+  c.span(Stream::compute, "earlier micro-batches", static_cast<std::size_t>(times), c.now, end);
+  c.now = end;
+}
+
+void StepModel::add_earlier(const Context& c, Step& step, const Step& one) const {
+  const double times = job_.strategy.micro_batches - 1;
   // A rank that keeps a share of the gradients adds up no more than that.
   const Sharding sharding = job_.strategy.sharding;
   const bool share = sharding != Sharding::none && sharding != Sharding::zero1;
@@ -211,17 +219,18 @@ void StepModel::earlier(Context& c, Step& step) const {
   }
   add(step, Term::accumulation, compute * times);
   step.communication_busy += one.communication_busy * times;
-  const double end = c.now + step.total().value();
-  c.span(Stream::compute, "earlier micro-batches", static_cast<std::size_t>(times), c.now, end);
-  c.now = end;
 }
 
 Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) const {
   Step step;
   Context c(*this, shift, clock, timeline);
   const bool shared = job_.gpus > 1 && job_.strategy.sync;
-  earlier(c, step);
+  // Where every micro-batch shares its gradients and nothing is drawn, the last is as the others.
+  const bool alike =
+      shared && job_.strategy.synchronisations() > 1 && timeline == nullptr && c.burst == 0;
+  if (!alike) earlier(c, step);
   micro_batch(c, step, shared);
+  if (alike) add_earlier(c, step, Step(step));
   const double optimizer = c.optimizer();
   c.span(Stream::compute, "optimizer", 0, c.now, c.now + optimizer);
   add(step, Term::optimizer, optimizer);
