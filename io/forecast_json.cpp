@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "io/forecast_json_decisions.hpp"
 #include "io/forecast_parts_json.hpp"
 #include "io/job_json.hpp"
 #include "io/operation_json.hpp"
@@ -24,8 +25,11 @@ JsonObject collective_json(const CollectiveRow& row) {
   members.emplace_back("tensors", row.tensors);
   members.emplace_back("gradient_bytes", row.gradient.value());
   members.emplace_back("message_bytes", row.message.value());
+  members.emplace_back("ranks", row.ranks);
+  members.emplace_back("per_step", row.per_step);
   members.emplace_back("time_s", row.time.value());
   members.emplace_back("bus_bandwidth_bytes_per_s", row.bus_bandwidth.value());
+  members.emplace_back("peak_bus_bandwidth_bytes_per_s", row.peak_bus_bandwidth.value());
   return members;
 }
 
@@ -38,6 +42,9 @@ JsonObject explanation_json(const Explanation& explanation) {
   members.emplace_back("peak_bus_bandwidth_bytes_per_s", explanation.peak_bus_bandwidth.value());
   members.emplace_back("sent_per_rank_bytes", explanation.sent_per_rank.value());
   members.emplace_back("collectives", std::move(collectives));
+  JsonObject worth;
+  for (const Elasticity& e : explanation.elasticities) worth.emplace_back(e.constant, e.per_cent);
+  members.emplace_back("per_cent_of_step_for_1_per_cent", std::move(worth));
   return members;
 }
 
@@ -121,6 +128,7 @@ std::string to_json(const ForecastDocument& document, const Context& context) {
   members.emplace_back("crossovers", std::move(crossovers));
   members.emplace_back("sweeps", std::move(sweeps));
   if (document.inferred) members.emplace_back("inferred", inferred_json(*document.inferred));
+  append_decisions(members, document);
   members.emplace_back("warnings", array_json(document.warnings));
   return print(std::move(members));
 }

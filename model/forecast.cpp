@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "model/spread.hpp"
+
 namespace ddpx {
 namespace {
 
@@ -96,24 +98,6 @@ Forecast point(const Models& models, const Job& job) {
   f.extrapolated = models.many.extrapolated() || models.one.extrapolated();
   return f;
 }
-
-// Relative changes upwards and downwards, added in squares.
-struct Spread {
-  double up = 0;
-  double down = 0;
-
-  // `change` is the logarithm of a ratio, so that no side can pass zero.
-  void add(double change) { (change > 0 ? up : down) += change * change; }
-  // Of two changes by one source only the larger counts on each side.
-  void add_larger(double one, double other) {
-    add(std::max({one, other, 0.0}));
-    add(std::min({one, other, 0.0}));
-  }
-  [[nodiscard]] Interval around(double value) const {
-    return {value, value * std::exp(-kNormalQuantile90 * std::sqrt(down)),
-            value * std::exp(kNormalQuantile90 * std::sqrt(up))};
-  }
-};
 
 // Moves each source by one standard error either way and adds the squares of what that does,
 // upwards and downwards apart: a step that is the larger of two streams gives way to one side more

@@ -10,13 +10,16 @@
 
 namespace ddpx {
 
-enum class Stream { compute, communication, host };
+// `between`: collectives of a second communicator, between nodes, beside those inside.
+enum class Stream { compute, communication, host, between };
 [[nodiscard]] constexpr std::string_view name(Stream stream) {
   switch (stream) {
     case Stream::compute:
       return "compute";
     case Stream::communication:
       return "communication";
+    case Stream::between:
+      return "between";
     case Stream::host:
       break;
   }

@@ -11,7 +11,8 @@ namespace ddpx {
 namespace {
 
 constexpr std::size_t kMostLines = 12;
-constexpr double kShown = 5e-4;  // half-widths below 0.05 % of the step are left out
+constexpr double kWorthShowing = 5e-3;  // per cent of the step for 1 % of a constant
+constexpr double kShown = 5e-4;         // half-widths below 0.05 % of the step are left out
 
 std::string spaced(std::string_view term) {
   std::string text(term);
@@ -39,7 +40,7 @@ std::string terms_text(const ForecastRow& row) {
 
 bool alike(const CollectiveRow& a, const CollectiveRow& b) {
   return a.kind == b.kind && a.tensors == b.tensors && a.gradient == b.gradient &&
-         a.message == b.message;
+         a.message == b.message && a.ranks == b.ranks && a.per_step == b.per_step;
 }
 
 // Buckets of one size in a row share a line.
@@ -63,18 +64,15 @@ std::vector<Run> runs_of(const std::vector<CollectiveRow>& rows) {
 std::string collectives_text(const Explanation& explanation) {
   const std::vector<CollectiveRow>& rows = explanation.collectives;
   if (rows.empty()) return "Nothing is exchanged.\n";
-  TextTable table({{"collective", true},
-                   {"tensors"},
-                   {"gradients"},
-                   {"message"},
-                   {"alone"},
-                   {"bus bandwidth"}});
+  TextTable table(
+      {{"collective", true}, {"tensors"}, {"message"}, {"alone"}, {"bus bandwidth"}, {"of peak"}});
   const auto add = [&](const Run& run) {
     const CollectiveRow& c = rows[run.first];
     std::string label = spaced(name(c.kind)) + " " + std::to_string(run.first + 1);
     if (run.last > run.first) label += "-" + std::to_string(run.last + 1) + ", each";
-    table.add({label, std::to_string(c.tensors), size_text(c.gradient), size_text(c.message),
-               time_text(c.time), rate_text(c.bus_bandwidth)});
+    if (c.per_step != 1) label += " x" + count_text(c.per_step);
+    table.add({label, std::to_string(c.tensors), size_text(c.message), time_text(c.time),
+               rate_text(c.bus_bandwidth), percent_text(c.bus_bandwidth / c.peak_bus_bandwidth)});
   };
   const std::vector<Run> runs = runs_of(rows);
   const std::size_t head = runs.size() > kMostLines ? kMostLines - 1 : runs.size();
@@ -84,7 +82,7 @@ std::string collectives_text(const Explanation& explanation) {
                "", ""});
     add(runs.back());
   }
-  return table.text() + wrapped("Bus bandwidth of a large message: " +
+  return table.text() + wrapped("The link's peak, the bus bandwidth of a large message: " +
                                 rate_text(explanation.peak_bus_bandwidth) + ". A ring sends " +
                                 size_text(explanation.sent_per_rank) + " from each rank per step.");
 }
@@ -111,13 +109,31 @@ std::string interval_lines(const ForecastRow& row) {
                  {.rest = 2});
 }
 
+std::string elasticity_line(const ForecastRow& row) {
+  if (!row.explanation) return "";
+  std::vector<Elasticity> list = row.explanation->elasticities;
+  std::stable_sort(list.begin(), list.end(), [](const Elasticity& a, const Elasticity& b) {
+    return a.per_cent > b.per_cent;
+  });
+  std::string parts;
+  for (const Elasticity& e : list) {
+    if (std::abs(e.per_cent) < kWorthShowing) continue;
+    parts += (parts.empty() ? "" : ", ") + std::string(e.constant) + " " +
+             three_digits(e.per_cent) + " %";
+  }
+  if (parts.empty()) return "";
+  return wrapped("1 % slower of each costs the step: " + parts + "; anything else is hidden.",
+                 {.rest = 2});
+}
+
 // A speedup below 1, or above N by fewer updates per sample, is outside what the law can say.
 std::string amdahl_line(const ForecastRow& row) {
   if (!row.amdahl) return "";
   const double p = row.amdahl->parallel_fraction;
   if (p <= 0 || p >= 1) return "Amdahl's law has no parallel fraction for this speedup.\n";
-  return wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(p) +
-                 ", ceiling " + factor_text(row.amdahl->ceiling()) + ".");
+  return wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(p) + " (" +
+                 percent_text(1 - p) + " serial), ceiling " + factor_text(row.amdahl->ceiling()) +
+                 ".");
 }
 
 std::string list_text(const std::string& head, const std::vector<std::string>& lines,
@@ -144,6 +160,7 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
                     time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
                     time_text(f.one_gpu_step.total()) + ".");
   }
+  text += elasticity_line(row);
   text += amdahl_line(row);
   text += interval_lines(row);
   text += list_text("Borrowed:", row.rests_on,

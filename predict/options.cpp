@@ -70,14 +70,25 @@ void add_training(CommandLine& line, Options& o) {
            "native or torch, whose host costs to count\n(default: torch)");
   line.many(kGroup, "--strategy", o.strategies, "WORDS",
             "ddp, accumulate=K, compress=fp16|bf16,\nbucket=SIZE, first-bucket=SIZE, "
-            "bucket-view,\nchannels=C, fsdp=unit, no-sync; commas "
-            "combine,\nrepeat to compare (default: ddp)");
+            "bucket-view,\noverlap=no, sync=every, channels=C, no-sync,\nfsdp=unit|block, "
+            "reshard=no, zero=1|2|3, hsdp=RxS;\ncommas combine, repeat to compare (default: ddp)");
 }
 
 void add_answer(CommandLine& line, Options& o) {
   line.flag(kAnswer, "--crossover", o.crossover, "add the batch per rank from which on it pays");
   line.flag(kAnswer, "--explain", o.explain,
             "add where each step's time goes and what the\ninterval rests on");
+  line.flag(
+      kAnswer, "--rank-strategies", o.rank_strategies,
+      "instead: strategies side by side, what each gains\nover ddp, its memory and batch; exit "
+      "code 1 when\nnone fits");
+  line.one(kAnswer, "--gpu-memory", o.gpu_memory, "SIZE",
+           "of one GPU, as 16GB, for --rank-strategies\n(default: the machine's)");
+  line.many(
+      kAnswer, "--require", o.requirements, "METRIC=VALUE",
+      "instead: the link, batch, accumulation, model size\nor GPU count that meets "
+      "speedup=1.8,\nefficiency=90% or communication-share=20%;\nrepeatable; exit code 1 when "
+      "nothing does");
   line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
            "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
            "--params");

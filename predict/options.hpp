@@ -27,6 +27,9 @@ struct Options {
   std::vector<std::string> strategies;
   std::optional<std::string> check_link;
   std::optional<std::string> infer_link;  // "t1=120ms,tn=180ms"
+  bool rank_strategies = false;
+  std::optional<std::string> gpu_memory;
+  std::vector<std::string> requirements;  // "speedup=1.8"
   bool crossover = false;
   bool explain = false;
   bool list_links = false;

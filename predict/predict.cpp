@@ -35,7 +35,7 @@ Answer link_answer(const Options& options) {
   return {result.text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }
 
-std::string forecast_answer(const Options& options) {
+Answer forecast_answer(const Options& options) {
   std::ostringstream talk;  // held back: a failure says one line and no more
   const Resolvers names = resolvers(talk);
   const ForecastDocument document =
@@ -43,15 +43,16 @@ std::string forecast_answer(const Options& options) {
   std::cerr << talk.str();
   for (const std::string& warning : document.warnings)
     std::cerr << "ddpx-predict: warning: " << warning << "\n";
-  if (options.json) return io::to_json(document, io::provenance());
-  return options.csv ? csv_of(document) : text_of(document);
+  const ExitCode code = document.unmet() ? ExitCode::unmet : ExitCode::success;
+  if (options.json) return {io::to_json(document, io::provenance()), code};
+  return {options.csv ? csv_of(document) : text_of(document), code};
 }
 
 Answer answer(const Options& options) {
   check(options);
   if (options.list_links || options.list_machines) return {listing(options)};
   if (options.check_link) return link_answer(options);
-  return {forecast_answer(options)};
+  return forecast_answer(options);
 }
 
 ExitCode predict(int argc, char** argv) {

@@ -5,21 +5,11 @@
 #include "model/error.hpp"
 #include "model/memory.hpp"
 #include "predict/grounds.hpp"
+#include "predict/setting.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
-namespace {
 
-// What stays the same along one sweep.
-struct Setting {
-  const Query& query;
-  const Link& link;
-  Job job;
-  int nodes = 1;
-};
-
-// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
-// exactly that many ranks; else made of both levels.
 Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
   if (layout.nodes == 1) return link;
   if (query.inter_link) return two_level(link, *query.inter_link, layout, query.nics);
@@ -33,6 +23,8 @@ Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
           " needs --inter-link, what joins the nodes (--list-links), or a --link measured on " +
           std::to_string(layout.gpus()) + " ranks");
 }
+
+namespace {
 
 ForecastRow row_of(const Setting& setting, const Network& network, const Job& job) {
   const Machine& machine = setting.query.machine;
@@ -165,11 +157,24 @@ class Runner {
   void add_networks(const Setting& base, const NetworkSeries& series, double batch) {
     Setting setting = base;
     setting.job.batch_per_rank = batch;
+    if (query_.rank || !query_.requirements.empty()) return add_decisions(setting, series);
     const std::size_t first = document_.rows.size();
     if (series.sweep.empty()) add_row(setting, series.at(0));
     for (double value : series.sweep) add_row(setting, series.at(value));
     if (series.sweep.empty() || !crosses(setting)) return;
     add_crossover(setting, series, first, SweepAxis::parameters);
+  }
+
+  void add_decisions(const Setting& setting, const NetworkSeries& series) {
+    std::vector<double> sizes = series.sweep;
+    if (sizes.empty()) sizes = {0};
+    for (double size : sizes) {
+      const Network network = series.at(size);
+      if (query_.rank) document_.rankings.push_back(ranking_of(setting, network));
+      const ModelSize* grows = series.size ? &*series.size : nullptr;
+      for (const Requirement& requirement : query_.requirements)
+        document_.requirements.push_back(requirement_of(setting, network, grows, requirement));
+    }
   }
 
   void add_batches(const Setting& base, const NetworkSeries& series) {
@@ -178,10 +183,15 @@ class Runner {
     Setting setting = base;
     for (double batch : query_.batches) {
       setting.job.batch_per_rank = batch;
+      if (query_.rank) {
+        add_decisions(setting, series);
+        continue;
+      }
       note_memory(network, setting.job);
       document_.rows.push_back(row_of(setting, network, setting.job));
     }
-    if (crosses(setting)) add_crossover(setting, series, first, SweepAxis::batch_per_rank);
+    if (crosses(setting) && !query_.rank)
+      add_crossover(setting, series, first, SweepAxis::batch_per_rank);
   }
 
   void add_crossover(const Setting& setting, const NetworkSeries& series, std::size_t first,
@@ -220,6 +230,14 @@ void check(const Query& query) {
 
 }  // namespace
 
+bool ForecastDocument::unmet() const {
+  const bool fits = std::any_of(rankings.begin(), rankings.end(),
+                                [](const RankingRow& row) { return !row.ranking.nothing_fits(); });
+  const bool met = std::any_of(requirements.begin(), requirements.end(),
+                               [](const RequirementRow& row) { return row.can_be_met(); });
+  return (!rankings.empty() && !fits) || (!requirements.empty() && !met);
+}
+
 ForecastDocument run(const Query& query) {
   check(query);
   Runner runner(query);
@@ -228,7 +246,7 @@ ForecastDocument run(const Query& query) {
     for (const NodeLayout& layout : query.gpus) {
       const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
-        Setting setting{query, joined, query.job, layout.nodes};
+        Setting setting{query, joined, query.job, layout.nodes, &link};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
         runner.add_rows(setting);

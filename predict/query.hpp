@@ -9,12 +9,20 @@
 
 namespace ddpx {
 
+// How a model grows: its networks along one size.
+struct ModelSize {
+  std::string what;  // "width", "hidden", "parameters"
+  Axis axis;
+  std::function<Network(double)> at;
+};
+
 // One network, or a family along a sweep. Networks are made one at a time: a long sweep never holds
 // them all.
 struct NetworkSeries {
   std::string name;           // as for --network, without the swept key
   std::vector<double> sweep;  // empty: one network, made from any value
   std::function<Network(double)> at;
+  std::optional<ModelSize> size{};  // of one network that can be made larger or smaller
 };
 
 struct Query {
@@ -31,6 +39,10 @@ struct Query {
   Job job;
   bool crossover = false;
   bool explain = false;
+  // Instead of rows: strategies side by side, or what would meet each requirement.
+  bool rank = false;
+  std::optional<Bytes> gpu_memory;
+  std::vector<Requirement> requirements;
   std::vector<std::string> warnings;  // of the resolution; handed through
 };
 

@@ -9,6 +9,7 @@
 #include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/request_decisions.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/text.hpp"
 
@@ -50,6 +51,12 @@ NetworkSeries fixed(Network network) {
   return series;
 }
 
+NetworkSeries generated(const std::string& spec) {
+  NetworkSeries series = fixed(network_from(spec));
+  series.size = size_of(spec);
+  return series;
+}
+
 NetworkSeries family(const std::string& spec, const Sweep& sweep) {
   NetworkSeries series;
   series.name = spec;
@@ -74,6 +81,8 @@ bool is_file(std::string_view text) {
 std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep,
                                        const Resolvers& resolvers) {
   const bool widths = sweep && sweep->key != "batch";
+  const bool decides = options.rank_strategies || !options.requirements.empty();
+  if (options.networks.empty() && !sweep && decides) return {generated(kDefaultNetwork)};
   if (options.networks.empty() && !sweep)
     return {family(kDefaultNetwork, parse_sweep("--sweep", kDefaultSweep))};
   if (options.networks.empty() && widths) return {family(kDefaultNetwork, *sweep)};
@@ -81,7 +90,7 @@ std::vector<NetworkSeries> networks_of(const Options& options, const std::option
   std::set<std::string> names;
   for (const std::string& text : options.networks) {
     if (!widths) {
-      list.push_back(fixed(is_file(text) ? resolvers.network_file(text) : network_from(text)));
+      list.push_back(is_file(text) ? fixed(resolvers.network_file(text)) : generated(text));
     } else if (is_file(text)) {
       throw InputError(
           "--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
@@ -142,6 +151,12 @@ Job job_of(const Options& options) {
 
 // Options that describe how ranks exchange gradients, when none do.
 void check_exchange(const Query& query, const Options& options) {
+  const bool quiet = std::any_of(query.strategies.begin(), query.strategies.end(),
+                                 [](const Strategy& s) { return !s.sync; });
+  if (quiet && !options.requirements.empty())
+    throw InputError("--require",
+                     "solves for what an exchange of gradients needs, and --strategy "
+                     "no-sync has none; leave one of them out");
   const bool silent = std::none_of(query.strategies.begin(), query.strategies.end(),
                                    [](const Strategy& s) { return s.sync; });
   if (silent && !options.links.empty()) {
@@ -158,6 +173,8 @@ void check_exchange(const Query& query, const Options& options) {
   if (options.nics) useless("--nics");
   if (options.scaling) useless("--scaling");
   if (options.crossover) useless("--crossover");
+  if (options.rank_strategies) useless("--rank-strategies");
+  if (!options.requirements.empty()) useless("--require");
   if (!options.strategies.empty()) useless("--strategy");
 }
 
@@ -193,6 +210,7 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
   }
   query.machine = for_known_step(std::move(query.machine));
   query.networks = {fixed(measured_network(query.machine, query.job, model))};
+  query.networks.front().size = size_of(query.networks.front().at(0));
   if (options.machine || options.gpu) return;
   query.warnings.push_back(
       "--step-time is of your GPU, but copies and optimizer are priced on the memory of machine " +
@@ -236,6 +254,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   Query query;
   query.crossover = options.crossover;
   query.explain = options.explain;
+  take_decisions(query, options);
   query.job = job_of(options);
   query.strategies = strategies_of(options);
   query.gpus = gpus_of(options);

@@ -34,6 +34,9 @@ std::vector<Given> forecast_options(const Options& o) {
           {"--check-link", o.check_link.has_value()},
           {"--infer-link", o.infer_link.has_value()},
           {"--crossover", o.crossover},
+          {"--rank-strategies", o.rank_strategies},
+          {"--gpu-memory", o.gpu_memory.has_value()},
+          {"--require", !o.requirements.empty()},
           {"--explain", o.explain},
           {"--csv", o.csv},
           {"--json", o.json}};
@@ -49,6 +52,30 @@ void refuse_beside(const Options& options, const char* mode, std::string_view do
       throw InputError(option.flag, "cannot change what " + std::string(mode) + " " +
                                         std::string(does) + "; leave it out");
   }
+}
+
+void refuse(bool given, const char* flag, const std::string& why) {
+  if (given) throw InputError(flag, why);
+}
+
+// Strategies side by side, and requirements: what of a forecast they leave no room for.
+void check_decisions(const Options& o) {
+  const bool require = !o.requirements.empty();
+  refuse(o.gpu_memory && !o.rank_strategies, "--gpu-memory",
+         "cannot change a forecast; it says what fits beside --rank-strategies");
+  if (!o.rank_strategies && !require) return;
+  refuse(o.rank_strategies && require, "--require",
+         "and --rank-strategies are two questions; give one of them");
+  const char* mode = require ? "--require" : "--rank-strategies";
+  const std::string why = "cannot change what " + std::string(mode) +
+                          (require ? " finds" : " compares") + "; leave it out";
+  refuse(o.crossover, "--crossover", why);
+  refuse(o.explain, "--explain", why);
+  refuse(o.csv, "--csv", "has no form for " + std::string(mode) + "; use --json or text");
+  refuse(o.rank_strategies && !o.strategies.empty(), "--strategy",
+         "cannot change what --rank-strategies compares, which is all of them; leave it out");
+  refuse(require && o.sweep, "--sweep",
+         "varies what --require solves for; leave it out and name one --network");
 }
 
 void check_measured_model(const Options& o) {
@@ -104,6 +131,7 @@ void check(const Options& o) {
       throw InputError("--infer-link",
                        "needs --params, the number of parameters whose gradients are exchanged");
   }
+  check_decisions(o);
   check_measured_model(o);
   if (o.sweep && o.sweep->starts_with("batch=")) {
     if (o.networks.empty() && !o.params)

@@ -10,18 +10,22 @@
 #include "model/amdahl.hpp"
 #include "model/crossover.hpp"
 #include "model/forecast.hpp"
+#include "model/sensitivity.hpp"
+#include "predict/decisions.hpp"
 
 namespace ddpx {
 
-// One collective of the step's last backward: a bucket's all-reduce, or FSDP's all-gather and
-// reduce-scatter.
+// One collective of a step: a bucket's all-reduce, a unit's all-gather or reduce-scatter.
 struct CollectiveRow {
   Collective kind = Collective::all_reduce;
   std::size_t tensors = 0;
   Bytes gradient{};  // in the bucket, fp32
   Bytes message{};   // as handed to the collective: half of it under a compression hook
-  Seconds time{};    // alone
+  int ranks = 2;
+  double per_step = 1;  // how often in one optimizer step
+  Seconds time{};       // alone
   BytesPerSecond bus_bandwidth{};
+  BytesPerSecond peak_bus_bandwidth{};  // of a large message of this kind
 };
 
 // The parts of a forecast that its terms do not show (--explain).
@@ -33,6 +37,7 @@ struct Explanation {
   // Half-width of the step's interval, as a fraction, that stands for what no source of uncertainty
   // explains.
   double residual_half_width = 0;
+  std::vector<Elasticity> elasticities;  // what 1 % of each constant is worth
 };
 
 struct ForecastRow {
@@ -98,7 +103,12 @@ struct ForecastDocument {
   std::vector<ForecastRow> rows;
   std::vector<CrossoverRow> crossovers;
   std::optional<InferredLink> inferred;
+  std::vector<RankingRow> rankings;          // --rank-strategies
+  std::vector<RequirementRow> requirements;  // --require
   std::vector<std::string> warnings;
+
+  // No strategy fits in any ranking, or nothing meets any requirement: exit code 1.
+  [[nodiscard]] bool unmet() const;
 };
 
 }  // namespace ddpx

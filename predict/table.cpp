@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "predict/explain.hpp"
+#include "predict/ranking_text.hpp"
+#include "predict/requirement_text.hpp"
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
@@ -171,6 +173,10 @@ std::string crossovers_text(const ForecastDocument& document) {
 std::string text_of(const ForecastDocument& document) {
   std::string text;
   if (document.inferred) text += wrapped(document.inferred->reading);
+  for (const RankingRow& row : document.rankings)
+    text += (text.empty() ? "" : "\n") + ranking_text(document, row);
+  for (const RequirementRow& row : document.requirements)
+    text += (text.empty() ? "" : "\n") + requirement_text(document, row);
   if (document.rows.empty()) return text;
   text += verdicts_in_words(document);
   text += crossovers_text(document);

@@ -12,7 +12,8 @@
 namespace ddpx::report {
 namespace {
 
-constexpr std::array kStreams{Stream::compute, Stream::communication, Stream::host};
+constexpr std::array kStreams{Stream::compute, Stream::communication, Stream::host,
+                              Stream::between};
 
 std::size_t thread_of(Stream stream) { return static_cast<std::size_t>(stream); }
 

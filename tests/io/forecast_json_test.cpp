@@ -154,10 +154,12 @@ TEST(ForecastJson, what_has_no_number_is_null) {
 
 TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_for) {
   ForecastDocument d = document();
-  d.rows[0].explanation = Explanation{
-      {{Collective::all_reduce, 2, Bytes(100), Bytes(50), Seconds(0.25), BytesPerSecond(400)}},
-      BytesPerSecond(500),
-      Bytes(75)};
+  d.rows[0].explanation = Explanation{{{Collective::all_reduce, 2, Bytes(100), Bytes(50), 2, 1,
+                                        Seconds(0.25), BytesPerSecond(400), BytesPerSecond(500)}},
+                                      BytesPerSecond(500),
+                                      Bytes(75),
+                                      0,
+                                      {{"products", 0.5}}};
   d.inferred = InferredLink{1e6, Job{}, Seconds(1), Seconds(2), 0.5, BytesPerSecond(1e9), "slow"};
   const Document out = parsed(d);
   const Reader explanation = Reader(out).at("rows").elements().front().at("explanation");
@@ -165,6 +167,8 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
   const Reader collective = explanation.at("collectives").elements().front();
   EXPECT_EQ(collective.at("message_bytes").number(), 50);
   EXPECT_EQ(collective.at("time_s").number(), 0.25);
+  EXPECT_EQ(collective.at("peak_bus_bandwidth_bytes_per_s").number(), 500);
+  EXPECT_EQ(explanation.at("per_cent_of_step_for_1_per_cent").at("products").number(), 0.5);
   EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_bytes_per_s").number(), 1e9);
   EXPECT_EQ(Reader(out).at("inferred").at("reading").text(), "slow");
 }

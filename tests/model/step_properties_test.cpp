@@ -1,6 +1,7 @@
 // What holds of every step, whatever the machine, the network and the strategy.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -71,8 +72,15 @@ Setting random_setting(Random& random) {
   s.link.channels = random.count(0, 24);
   s.link.beside_compute.value = random.between(1, 1.3);
   s.job.gpus = 1 << random.count(0, 4);
-  if (random.chance(0.2)) {
-    s.job.strategy = parse_strategy("fsdp");
+  if (random.chance(0.4)) {
+    constexpr std::array kSharded{"fsdp",   "fsdp=block", "fsdp=block,reshard=no", "zero=1",
+                                  "zero=2", "zero=3",     "zero=1,bucket-view",    "overlap=no"};
+    s.job.strategy = parse_strategy(kSharded.at(static_cast<std::size_t>(random.count(0, 7))));
+    if (s.job.gpus > 2 && random.chance(0.2)) {
+      s.job.strategy = parse_strategy("fsdp=block");
+      s.job.strategy.hybrid = HybridGroups{s.job.gpus / 2, 2};
+      s.link.levels = {s.link, s.link};
+    }
   } else {
     if (random.chance(0.3)) s.job.strategy.compression = DType::fp16;
     if (random.chance(0.5))
@@ -81,6 +89,8 @@ Setting random_setting(Random& random) {
     s.job.strategy.sync = random.chance(0.9);
   }
   s.job.strategy.micro_batches = random.chance(0.3) ? random.count(2, 8) : 1;
+  s.job.strategy.sync_every = s.job.strategy.sync && s.job.strategy.sharding == Sharding::none &&
+                              s.job.strategy.micro_batches > 1 && random.chance(0.3);
   return s;
 }
 
@@ -125,7 +135,7 @@ TEST(EveryStep, keeps_both_streams_in_order) {
   for (int round = 0; round < kRounds / 4; ++round) {
     const Setting s = random_setting(random);
     const Timeline timeline = StepModel(s.machine, s.link, s.network, s.job).timeline();
-    for (Stream stream : {Stream::compute, Stream::communication}) {
+    for (Stream stream : {Stream::compute, Stream::communication, Stream::between}) {
       double last = 0;
       for (const Span& span : timeline.spans) {
         if (span.stream != stream) continue;
@@ -175,6 +185,7 @@ TEST(EveryStep, never_gains_from_a_slower_link) {
     double last = 0;
     for (double bandwidth : {1e11, 1e10, 1e9, 1e8}) {
       Link link = test::line_link(1e-5, bandwidth);
+      if (s.job.strategy.hybrid) link.levels = {link, link};
       const double total = StepModel(s.machine, link, s.network, s.job).run().total().value();
       ASSERT_GE(total, last * (1 - 1e-12));
       last = total;

@@ -201,6 +201,18 @@ TEST(Query, compression_halves_messages_and_sharding_gathers_and_scatters) {
   EXPECT_TRUE(explain(small_machine(), figures_link(), network, job).collectives.empty());
 }
 
+TEST(Query, a_ring_of_16_sends_937_5_MB_of_500_from_each_rank) {
+  Job job;
+  job.gpus = 16;
+  const Network network = opaque({125e6, Seconds(1e-3), 1});
+  EXPECT_DOUBLE_EQ(explain(small_machine(), figures_link(), network, job).sent_per_rank.value(),
+                   937.5e6);
+  // Micro-batches that each gather twice and scatter once.
+  job.strategy = parse_strategy("fsdp=block,accumulate=2");
+  EXPECT_DOUBLE_EQ(explain(small_machine(), figures_link(), network, job).sent_per_rank.value(),
+                   2 * 3 * 500e6 * 15 / 16);
+}
+
 TEST(Query, more_rows_than_anyone_reads_are_refused_before_any_is_computed) {
   Options o;
   o.sweep = "width=1:900000:+1";

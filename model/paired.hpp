@@ -1,0 +1,30 @@
+// Two steps of one machine, network and link compared: what they share cancels.
+//
+// A forecast's interval is mostly the doubt about constants that every strategy uses: the rate of
+// products, the link's bandwidth. The ratio of two strategies moves far less than either, because
+// both are moved by the same shift (common random numbers, first order): each source is moved by
+// one standard error either way in both steps at once, and the change of the ratio's logarithm
+// enters in squares. What remains is a residual of the comparison itself.
+#pragma once
+
+#include "model/step.hpp"
+
+namespace ddpx {
+
+// Seconds of a step with the constants as they are, and with each source moved down and up.
+struct ShiftedSteps {
+  Step step;
+  double usual = 0;
+  std::array<std::array<double, 2>, kSources> moved{};
+};
+[[nodiscard]] ShiftedSteps shifted_steps(const StepModel& model);
+
+// 90 % interval of the step; `residual` is one standard error of what no source explains.
+[[nodiscard]] Interval step_interval(const ShiftedSteps& steps, double residual);
+
+// 90 % interval of `reference` / `steps` x `samples_ratio`: how much faster samples are processed.
+// Without a residual and with equal steps it is a point.
+[[nodiscard]] Interval paired_speedup(const ShiftedSteps& steps, const ShiftedSteps& reference,
+                                      double samples_ratio, double residual);
+
+}  // namespace ddpx

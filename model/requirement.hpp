@@ -1,0 +1,69 @@
+// The forecast turned around: how large one thing has to be for a requirement to be met, all else
+// equal.
+//
+// Nothing here assumes that the forecast rises or falls along the axis (waves and protocol steps
+// bend it): it is looked at along a grid, and the boundary of the region that meets the requirement
+// nearest to the present value is refined by bisection. The answer is the value on the side that
+// meets it, so it can be fed back.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpx {
+
+enum class Metric { speedup, efficiency, communication_share };
+[[nodiscard]] std::string_view name(Metric metric);
+
+struct Requirement {
+  Metric metric = Metric::speedup;
+  double value = 1;
+
+  // A share is to be at most the value, the others at least.
+  [[nodiscard]] bool met_by(double reached) const;
+};
+// "speedup=1.8", "efficiency=0.9", "efficiency=90%", "communication-share=20%". Throws InputError
+// at `place` with what is accepted.
+[[nodiscard]] Requirement parse_requirement(std::string_view place, std::string_view text);
+// The same, as it is written.
+[[nodiscard]] std::string describe(const Requirement& requirement);
+
+// What is varied: from `low` to `high`, evenly in logarithms; whole multiples of `grain` where that
+// is not 0.
+struct Axis {
+  double low = 1;
+  double high = 1;
+  double now = 1;
+  double grain = 0;
+};
+
+enum class Outcome {
+  boundary,  // met on one side of `value`, which is on that side
+  always,    // met along the whole axis
+  never,     // nowhere; `value` is where it comes nearest
+};
+
+struct Solution {
+  Outcome outcome = Outcome::never;
+  double value = 0;
+  double reached = 0;    // the metric there
+  bool at_least = true;  // of a boundary: larger values meet it, not smaller ones
+};
+
+// `metric_at` is called with values of the axis.
+[[nodiscard]] Solution solve(const Requirement& requirement, const Axis& axis,
+                             const std::function<double(double)>& metric_at);
+
+// Where more GPUs stop being worth it. `speedups[i]` is that of i + 1 GPUs (1 of one).
+struct UsefulGpus {
+  int most = 1;               // after which another GPU no longer raises throughput
+  bool most_is_last = false;  // it still rises at the largest count looked at
+  int half = 1;               // the last whose GPU adds at least half of what the first one does
+  bool half_is_last = false;
+};
+[[nodiscard]] UsefulGpus useful_gpus(const std::vector<double>& speedups);
+
+}  // namespace ddpx

@@ -1,0 +1,74 @@
+#include "predict/request_decisions.hpp"
+
+#include <algorithm>
+
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "model/quantity.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kNarrowest = 8;
+constexpr double kWidest = 65536;
+constexpr double kMostGrowth = 1e4;  // either way
+constexpr Bytes kMostMemory{1e15};
+
+}  // namespace
+
+void take_decisions(Query& query, const Options& options) {
+  query.rank = options.rank_strategies;
+  if (options.gpu_memory) {
+    query.gpu_memory = parse_size("--gpu-memory", *options.gpu_memory);
+    if (*query.gpu_memory > kMostMemory) {
+      throw InputError("--gpu-memory", "'" + shown(*options.gpu_memory) +
+                                           "' is more than any GPU has; give a size up to 1000TB");
+    }
+  }
+  for (const std::string& text : options.requirements) {
+    const Requirement requirement = parse_requirement("--require", text);
+    for (const Requirement& other : query.requirements) {
+      if (describe(other) == describe(requirement))
+        throw InputError("--require", "'" + shown(text) + "' is given twice");
+    }
+    query.requirements.push_back(requirement);
+  }
+}
+
+ModelSize size_of(const std::string& spec) {
+  const Network now = network_from(spec);
+  const bool decoder = now.name.starts_with("gpt:");
+  ModelSize size;
+  size.what = decoder ? "hidden" : "width";
+  double grain = 1;
+  if (decoder) {
+    const std::size_t heads = now.name.find("heads=");
+    grain = std::stod(now.name.substr(heads + 6));
+  }
+  const double low = std::max(grain, kNarrowest);
+  size.axis = {low, std::max(kWidest, now.width), std::max(low, now.width), grain};
+  size.at = [spec, key = size.what](double value) {
+    return network_from(with_key(spec, key, value));
+  };
+  return size;
+}
+
+ModelSize size_of(const Network& network) {
+  const double now = network.parameters();
+  ModelSize size;
+  size.what = "parameters";
+  size.axis = {std::max(now / kMostGrowth, static_cast<double>(network.tensor_count())),
+               now * kMostGrowth, now, 0};
+  size.at = [network, now](double parameters) {
+    Network scaled = network;
+    for (Layer& layer : scaled.layers) {
+      for (double& elements : layer.tensors) elements *= parameters / now;
+      layer.forward_seconds_per_sample *= parameters / now;
+      layer.backward_seconds_per_sample *= parameters / now;
+    }
+    return scaled;
+  };
+  return size;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,20 @@
+// The parts of a request about decisions: requirements, memory, and how a model can grow. Of
+// request.cpp.
+#pragma once
+
+#include <string>
+
+#include "predict/options.hpp"
+#include "predict/query.hpp"
+
+namespace ddpx {
+
+// --rank-strategies, --gpu-memory and --require. Throws InputError.
+void take_decisions(Query& query, const Options& options);
+
+// A generator's network grows by its width (mlp) or its hidden size (gpt, in steps of its heads).
+[[nodiscard]] ModelSize size_of(const std::string& spec);
+// A model known by its step grows as a whole: parameters and compute alike.
+[[nodiscard]] ModelSize size_of(const Network& network);
+
+}  // namespace ddpx

@@ -1,0 +1,182 @@
+// --require: one unknown at a time, all else as it is.
+#include <algorithm>
+#include <cmath>
+
+#include "model/carry_over.hpp"
+#include "model/error.hpp"
+#include "model/scaled_link.hpp"
+#include "predict/setting.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kMostFactor = 1e4;  // of a link's bandwidth and latency, either way
+constexpr double kMostMicroBatches = 1024;
+constexpr int kMostUnits = 72;  // GPUs of one host, or nodes, that are looked at
+double metric_of(Metric metric, const Forecast& f, int gpus) {
+  switch (metric) {
+    case Metric::speedup:
+      return f.speedup.value;
+    case Metric::efficiency:
+      return f.speedup.value / gpus;
+    case Metric::communication_share:
+      break;
+  }
+  return f.step.communication_share();
+}
+
+class Inverse {
+ public:
+  Inverse(const Setting& setting, const Network& network, const ModelSize* size,
+          const Requirement& requirement)
+      : s_(setting), network_(network), size_(size), requirement_(requirement) {
+    row_.of = situation_of(setting, network);
+    row_.requirement = requirement;
+    row_.now = at(s_.link, network_, s_.job);
+  }
+
+  RequirementRow take() {
+    vary_link();
+    vary_batch();
+    vary_accumulation();
+    vary_size();
+    vary_gpus();
+    return std::move(row_);
+  }
+
+ private:
+  [[nodiscard]] double at(const Link& link, const Network& network, const Job& job) const {
+    return metric_of(requirement_.metric, point_forecast(s_.query.machine, link, network, job),
+                     job.gpus);
+  }
+
+  // `unit` turns the axis into the unit that is shown.
+  UnknownRow solved(Unknown unknown, std::string what, const Axis& axis, double unit,
+                    const std::function<double(double)>& metric_at) const {
+    UnknownRow row{unknown, std::move(what), axis.now * unit, solve(requirement_, axis, metric_at),
+                   std::nullopt};
+    row.solution.value *= unit;
+    return row;
+  }
+
+  void vary_link() {
+    const Axis axis{1 / kMostFactor, kMostFactor, 1, 0};
+    row_.unknowns.push_back(
+        solved(Unknown::link_bandwidth, "link bandwidth", axis, s_.link.bus_bandwidth().value(),
+               [&](double f) { return at(with_bandwidth(s_.link, f), network_, s_.job); }));
+    const Seconds latency = latency_of(s_.link);
+    if (!(latency.value() > 0)) {
+      row_.left_out.push_back("link latency: the link " + s_.link.name + " has none");
+      return;
+    }
+    row_.unknowns.push_back(
+        solved(Unknown::link_latency, "link latency", axis, latency.value(),
+               [&](double f) { return at(with_latency(s_.link, f), network_, s_.job); }));
+  }
+
+  void vary_batch() {
+    const bool strong = s_.job.scaling == Scaling::strong;
+    const double least = strong ? s_.job.gpus : 1;
+    const Axis axis{least, kLargestBatch * least, s_.job.batch_per_rank, least};
+    row_.unknowns.push_back(solved(Unknown::batch_per_rank,
+                                   strong ? "batch of all ranks" : "batch per rank", axis, 1,
+                                   [&](double batch) {
+                                     Job job = s_.job;
+                                     job.batch_per_rank = batch;
+                                     return at(s_.link, network_, job);
+                                   }));
+  }
+
+  void vary_accumulation() {
+    const Axis axis{1, kMostMicroBatches, static_cast<double>(s_.job.strategy.micro_batches), 1};
+    row_.unknowns.push_back(
+        solved(Unknown::accumulation, "accumulation", axis, 1, [&](double micro_batches) {
+          Job job = s_.job;
+          job.strategy.micro_batches = static_cast<int>(micro_batches);
+          return at(s_.link, network_, job);
+        }));
+  }
+
+  void vary_size() {
+    if (!size_) {
+      row_.left_out.emplace_back(
+          "model size: only mlp, gpt and a model known by --params have one");
+      return;
+    }
+    const auto metric_at = [&](double x) { return at(s_.link, size_->at(x), s_.job); };
+    UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
+    row.parameters = size_->at(row.solution.value).parameters();
+    row_.unknowns.push_back(row);
+    const Requirement even{Metric::speedup, 1};
+    UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
+    crossing.solution = solve(even, size_->axis, [&](double x) {
+      return point_forecast(s_.query.machine, s_.link, size_->at(x), s_.job).speedup.value;
+    });
+    crossing.parameters = size_->at(crossing.solution.value).parameters();
+    row_.crossing = crossing;
+  }
+
+  // GPUs of one node, or whole nodes; up to what the link is known to join.
+  void vary_gpus() {
+    const bool nodes = s_.nodes > 1;
+    const int each = nodes ? s_.job.gpus / s_.nodes : 1;
+    if (s_.job.strategy.hybrid) {
+      row_.left_out.emplace_back("GPUs: hsdp=RxS names their number");
+      return;
+    }
+    std::vector<double> metrics;
+    std::vector<double> speedups;
+    for (int units = 1; units <= most_units(nodes); ++units) {
+      Job job = s_.job;
+      job.gpus = units * each;
+      if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
+        row_.gpus_note = "no rank would have a whole sample";
+        break;
+      }
+      try {
+        const Forecast f = forecast_of(job, units, nodes);
+        metrics.push_back(metric_of(requirement_.metric, f, job.gpus));
+        speedups.push_back(f.speedup.value);
+      } catch (const InputError&) {
+        row_.gpus_note = "the link is not known to join more";
+        break;
+      }
+    }
+    row_.useful = useful_gpus(speedups);
+    row_.gpus_step = each;
+    const Axis axis{1, static_cast<double>(metrics.size()),
+                    static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
+    if (axis.now > axis.high) return;
+    row_.unknowns.push_back(
+        solved(Unknown::gpus, nodes ? "nodes of " + std::to_string(each) : "GPUs", axis, 1,
+               [&](double units) { return metrics[static_cast<std::size_t>(units) - 1]; }));
+  }
+
+  [[nodiscard]] int most_units(bool nodes) const {
+    if (nodes || s_.link.topology == Topology::network) return kMostUnits;
+    return std::max(s_.job.gpus, std::min(kMostUnits, carry_over(s_.link.topology).most_ranks));
+  }
+
+  [[nodiscard]] Forecast forecast_of(const Job& job, int units, bool nodes) const {
+    if (!nodes || units == s_.nodes)
+      return point_forecast(s_.query.machine, s_.link, network_, job);
+    const Link& given = s_.given ? *s_.given : s_.link;
+    const Link joined = link_of(s_.query, given, {units, job.gpus / units});
+    return point_forecast(s_.query.machine, joined, network_, job);
+  }
+
+  const Setting& s_;
+  const Network& network_;
+  const ModelSize* size_;
+  const Requirement& requirement_;
+  RequirementRow row_;
+};
+
+}  // namespace
+
+RequirementRow requirement_of(const Setting& setting, const Network& network, const ModelSize* size,
+                              const Requirement& requirement) {
+  return Inverse(setting, network, size, requirement).take();
+}
+
+}  // namespace ddpx

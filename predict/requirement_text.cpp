@@ -1,0 +1,96 @@
+#include "predict/requirement_text.hpp"
+
+#include "predict/text.hpp"
+#include "predict/words.hpp"
+
+namespace ddpx {
+namespace {
+
+std::string metric_text(Metric metric, double value) {
+  return metric == Metric::speedup ? factor_text(value) : percent_text(value);
+}
+
+std::string asked(const Requirement& requirement) {
+  const bool share = requirement.metric == Metric::communication_share;
+  std::string noun(name(requirement.metric));
+  if (share) noun = "communication share";
+  return noun + (share ? " of at most " : " of at least ") +
+         metric_text(requirement.metric, requirement.value);
+}
+
+std::string value_text(const UnknownRow& row, double value) {
+  switch (row.unknown) {
+    case Unknown::link_bandwidth:
+      return rate_text(BytesPerSecond(value));
+    case Unknown::link_latency:
+      return time_text(Seconds(value));
+    default:
+      return row.what == "parameters" ? amount_text(value) : count_text(value);
+  }
+}
+
+std::string needed_text(const UnknownRow& row) {
+  const Solution& s = row.solution;
+  if (s.outcome == Outcome::never) return "no value";
+  if (s.outcome == Outcome::always) return "any value";
+  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value);
+}
+
+std::string reached_text(const UnknownRow& row, Metric metric) {
+  const std::string reached = metric_text(metric, row.solution.reached);
+  if (row.solution.outcome != Outcome::never) return reached;
+  return "best " + reached + " at " + value_text(row, row.solution.value);
+}
+
+std::string useful_text(const RequirementRow& row) {
+  const auto count = [&](int units) { return std::to_string(units * row.gpus_step); };
+  const UsefulGpus& u = row.useful;
+  const std::string unit = row.gpus_step > 1 ? "node" : "GPU";
+  if (u.most == 1) return "A second " + unit + " does not raise throughput.";
+  std::string text = "Throughput rises up to " + count(u.most) + " GPUs";
+  if (u.most_is_last) text += ", the most looked at";
+  if (u.most_is_last && !row.gpus_note.empty()) text += " (" + row.gpus_note + ")";
+  if (u.half == 1)
+    return text + "; already the second " + unit +
+           " adds less than half of what the first one does.";
+  return text + "; up to " + count(u.half) + " each further " + unit +
+         " adds at least half of what the first one does.";
+}
+
+std::string crossing_text(const UnknownRow& row) {
+  const Solution& s = row.solution;
+  if (s.outcome == Outcome::always) return "Another GPU pays at every " + row.what + " looked at.";
+  if (s.outcome == Outcome::never)
+    return "At no " + row.what + " looked at does another GPU pay: at best " +
+           factor_text(s.reached) + " at " + value_text(row, s.value) + ".";
+  return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") + row.what + " " +
+         value_text(row, s.value) + " (" + amount_text(row.parameters.value_or(0)) +
+         " parameters).";
+}
+
+}  // namespace
+
+std::string requirement_text(const ForecastDocument& document, const RequirementRow& row) {
+  const Job& job = row.of.job;
+  std::string text = "A " + asked(row.requirement) + " on " +
+                     setting_text(job.gpus, document.device, row.of.link) + ", training " +
+                     ascii(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
+                     (job.scaling == Scaling::strong ? " of all ranks" : " per rank") + " with " +
+                     describe(job.strategy) + ": it is " +
+                     metric_text(row.requirement.metric, row.now) + " now. ";
+  text += row.can_be_met() ? "Each line alone, all else as it is:"
+                           : "Nothing alone can meet it; the best each could do:";
+  text = wrapped(text) + "\n";
+  TextTable table({{"what", true}, {"now"}, {"needed", true}, {"then", true}});
+  for (const UnknownRow& unknown : row.unknowns) {
+    table.add({unknown.what, value_text(unknown, unknown.now), needed_text(unknown),
+               reached_text(unknown, row.requirement.metric)});
+  }
+  text += table.text() + "\n" + wrapped(useful_text(row));
+  if (row.crossing) text += wrapped(crossing_text(*row.crossing));
+  for (const std::string& left : row.left_out)
+    text += wrapped("- not varied: " + ascii(left), {.rest = 2});
+  return text;
+}
+
+}  // namespace ddpx

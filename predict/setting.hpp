@@ -1,0 +1,29 @@
+// What stays the same along one sweep: link, GPU count, strategy.
+#pragma once
+
+#include "predict/query.hpp"
+
+namespace ddpx {
+
+struct Setting {
+  const Query& query;
+  const Link& link;  // joins all ranks of the layout
+  Job job;
+  int nodes = 1;
+  const Link* given = nullptr;  // as it was asked for, before nodes were joined
+};
+
+// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
+// exactly that many ranks; else made of both levels. Throws InputError where neither is possible.
+[[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);
+
+[[nodiscard]] Situation situation_of(const Setting& setting, const Network& network);
+
+// Every strategy worth trying in this setting (--rank-strategies).
+[[nodiscard]] RankingRow ranking_of(const Setting& setting, const Network& network);
+
+// What would meet the requirement (--require). `size` says how the model grows, where it can.
+[[nodiscard]] RequirementRow requirement_of(const Setting& setting, const Network& network,
+                                            const ModelSize* size, const Requirement& requirement);
+
+}  // namespace ddpx

@@ -1,0 +1,209 @@
+// --rank-strategies and --require, from the words of the command line to the text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "predict/table.hpp"
+#include "predict/text.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::answer;
+using test::expect_input_error;
+using testing::HasSubstr;
+
+Options rank() {
+  Options o;
+  o.rank_strategies = true;
+  o.networks = {"mlp:width=1024,depth=8"};
+  return o;
+}
+
+Options require(const std::string& requirement) {
+  Options o;
+  o.requirements = {requirement};
+  o.networks = {"mlp:width=1024,depth=8"};
+  return o;
+}
+
+void expect_fits(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
+}
+
+TEST(RankStrategies, is_a_table_of_80_columns_with_marks_and_notes) {
+  const ForecastDocument document = answer(rank());
+  EXPECT_TRUE(document.rows.empty());
+  EXPECT_FALSE(document.unmet());
+  const std::string text = text_of(document);
+  expect_fits(text);
+  for (const char* part : {"accumulate=64", "fsdp=block", "zero=3", "compress=bf16", "gain, %",
+                           "none (", "16.0 GB (machine small)", "HSDP is not tried"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_EQ(text, text_of(answer(rank())));
+}
+
+TEST(RankStrategies, lists_the_memory_that_is_missing_where_nothing_fits) {
+  Options o = rank();
+  o.gpu_memory = "10MB";
+  const ForecastDocument document = answer(o);
+  EXPECT_TRUE(document.unmet());
+  EXPECT_THAT(text_of(document), HasSubstr("Nothing fits in 10.0 MB:"));
+  o.gpu_memory = "100MB";
+  EXPECT_FALSE(answer(o).unmet());
+  EXPECT_THAT(text_of(answer(o)), HasSubstr("Do not fit in 100 MB:"));
+}
+
+TEST(RankStrategies, tries_hsdp_between_nodes_of_several_gpus) {
+  Options o = rank();
+  o.gpus = "2x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  const std::string text = text_of(answer(o));
+  expect_fits(text);
+  EXPECT_THAT(text, HasSubstr("hsdp=2x4,reshard=no"));
+}
+
+TEST(RankStrategies, makes_a_table_for_every_point_of_a_sweep) {
+  Options o;
+  o.rank_strategies = true;
+  o.sweep = "width=256:1024";
+  EXPECT_EQ(answer(o).rankings.size(), 3U);
+}
+
+TEST(Decisions, leave_no_room_for_options_that_cannot_change_them) {
+  const auto refused = [](const Options& o, const char* flag) {
+    expect_input_error([&] { check(o); }, {flag});
+  };
+  Options o = rank();
+  o.strategies = {"ddp"};
+  refused(o, "--strategy");
+  o = rank();
+  o.explain = true;
+  refused(o, "--explain");
+  o = rank();
+  o.csv = true;
+  refused(o, "--csv");
+  o = rank();
+  o.requirements = {"speedup=2"};
+  refused(o, "--require");
+  o = require("speedup=2");
+  o.sweep = "width=256:1024";
+  refused(o, "--sweep");
+  o = require("speedup=2");
+  o.crossover = true;
+  refused(o, "--crossover");
+  o = Options{};
+  o.gpu_memory = "16GB";
+  refused(o, "--gpu-memory");
+  o.list_links = true;
+  refused(o, "--gpu-memory");
+  for (const char* size : {"16", "GB", "-1GB", "0GB", "1e30GB", "16 GB", "nanGB"}) {
+    o = rank();
+    o.gpu_memory = size;
+    expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpu-memory"});
+  }
+  o = require("speedup=2");
+  o.requirements.emplace_back("speedup=2.0");
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "twice"});
+  o = require("speedup=2");
+  o.gpus = "1";
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "one GPU"});
+  o = require("speedup=2");
+  o.strategies = {"no-sync"};
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "no-sync"});
+}
+
+const UnknownRow& find(const RequirementRow& row, Unknown unknown) {
+  for (const UnknownRow& u : row.unknowns) {
+    if (u.unknown == unknown) return u;
+  }
+  throw std::runtime_error(std::string(name(unknown)));
+}
+
+TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
+  Options o = require("speedup=1.5");
+  o.networks = {"mlp:width=4096,depth=8"};
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(document.requirements.size(), 1U);
+  const RequirementRow& row = document.requirements.front();
+  EXPECT_LT(row.now, 1.5);
+  int boundaries = 0;
+  for (const UnknownRow& u : row.unknowns) {
+    if (u.solution.outcome != Outcome::boundary) continue;
+    ++boundaries;
+    EXPECT_GE(u.solution.reached, 1.5) << u.what;
+    if (u.unknown == Unknown::link_bandwidth) {
+      EXPECT_NEAR(u.solution.reached, 1.5, 1.5e-3);
+    }
+  }
+  EXPECT_GE(boundaries, 3);
+  // Through the command line again.
+  const auto speedup = [](const Options& options) {
+    return answer(options).rows.front().forecast.speedup.value;
+  };
+  Options batch;
+  batch.networks = o.networks;
+  const double needed = find(row, Unknown::batch_per_rank).solution.value;
+  batch.batch = std::to_string(static_cast<int>(needed));
+  EXPECT_DOUBLE_EQ(speedup(batch), find(row, Unknown::batch_per_rank).solution.reached);
+  batch.batch = std::to_string(static_cast<int>(needed) - 1);
+  EXPECT_LT(speedup(batch), 1.5);
+  Options accumulate;
+  accumulate.networks = o.networks;
+  const int k = static_cast<int>(find(row, Unknown::accumulation).solution.value);
+  accumulate.strategies = {"accumulate=" + std::to_string(k)};
+  EXPECT_GE(speedup(accumulate), 1.5);
+  accumulate.strategies = {"accumulate=" + std::to_string(k - 1)};
+  EXPECT_LT(speedup(accumulate), 1.5);
+  Options width;
+  const UnknownRow& size = find(row, Unknown::model_size);
+  if (size.solution.outcome == Outcome::boundary) {
+    width.networks = {"mlp:depth=8,width=" + std::to_string(static_cast<int>(size.solution.value))};
+    EXPECT_GE(speedup(width), 1.5);
+  }
+}
+
+TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
+  const ForecastDocument document = answer(require("efficiency=100%"));
+  const RequirementRow& row = document.requirements.front();
+  for (const UnknownRow& u : row.unknowns) {
+    if (u.unknown == Unknown::gpus) {
+      EXPECT_EQ(u.solution.outcome, Outcome::boundary);  // one GPU
+    }
+  }
+  const ForecastDocument unmet = answer(require("speedup=1000"));
+  EXPECT_TRUE(unmet.unmet());
+  const std::string text = text_of(unmet);
+  expect_fits(text);
+  EXPECT_THAT(text, HasSubstr("alone can meet it; the best each could do"));
+  EXPECT_THAT(text, HasSubstr("best "));
+}
+
+TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {
+  Options o = require("speedup=12");
+  o.networks.clear();
+  o.params = "350M";
+  o.step_time = "120ms";
+  o.batch = "32";
+  o.gpus = "2x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  const ForecastDocument document = answer(o);
+  const RequirementRow& row = document.requirements.front();
+  EXPECT_EQ(find(row, Unknown::gpus).what, "nodes of 4");
+  EXPECT_EQ(find(row, Unknown::model_size).what, "parameters");
+  expect_fits(text_of(document));
+  for (const char* share : {"communication-share=20%", "communication-share=1%"}) {
+    o.requirements = {share};
+    expect_fits(text_of(answer(o)));
+  }
+}
+
+}  // namespace
+}  // namespace ddpx
