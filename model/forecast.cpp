@@ -47,9 +47,11 @@ struct Models {
   StepModel one;
   // The machine's own timing of exactly that one-GPU job.
   const MeasuredStep* measured_one = nullptr;
+  double fed_one = 0;  // the least that the loaders take for one GPU's step
 
   [[nodiscard]] double one_seconds(const Shift& shift) const {
-    return measured_one ? measured_one->time.value.value() : one.run(shift).total().value();
+    return measured_one ? std::max(fed_one, measured_one->time.value.value())
+                        : one.run(shift).total().value();
   }
   [[nodiscard]] double one_residual(double of_the_model) const {
     return measured_one ? measured_one->time.relative_error : of_the_model;
@@ -77,6 +79,7 @@ Models models_for(const Machine& machine, const Link& link, const Network& netwo
   // of them would break.
   if (models.measured_one && models.one.run().term(Term::host).value() > 0)
     models.measured_one = nullptr;
+  if (job.loader) models.fed_one = job.one_gpu().samples_per_step() / job.loader->rate(1);
   return models;
 }
 

@@ -16,6 +16,7 @@ struct Setting {
   const Link& link;
   Job job;
   int nodes = 1;
+  std::string link_name;  // as asked for: of the link inside a node
 };
 
 // The link that joins all ranks of a layout: as given inside one node, and where it was measured on
@@ -49,7 +50,16 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
-  if (job.gpus > 1) row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
+  if (job.gpus > 1) {
+    row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
+    row.conditions = conditions(row.forecast.step, machine.rank_spread, job);
+  }
+  if (setting.query.plan.asked()) {
+    const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
+    row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.link_name);
+    row.plan->fits = !(machine.device.memory.value() > 0) ||
+                     memory_needed(network, job) <= machine.device.memory;
+  }
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
   return row;
 }
@@ -69,10 +79,12 @@ std::optional<double> break_even(const Setting& setting, const Network& network)
 std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series,
                                       std::span<const ForecastRow> rows, SweepAxis axis) {
   std::vector<SweepPoint> points;
+  std::vector<SweepPoint> target;
   for (const ForecastRow& row : rows) {
     const double x = axis == SweepAxis::parameters ? row.parameters : row.job.batch_per_rank;
     if (!points.empty() && !(x > points.back().x)) return std::nullopt;
     points.push_back({x, row.forecast.speedup});
+    if (row.plan && row.plan->target_speedup) target.push_back({x, *row.plan->target_speedup});
   }
   CrossoverRow result;
   result.network = axis == SweepAxis::parameters ? series.name : rows.front().network;
@@ -90,6 +102,12 @@ std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSerie
   result.lowest_speedup = lowest->speedup;
   result.highest_speedup = highest->speedup;
   result.crossings = crossings(points);
+  if (!target.empty()) {
+    const auto [least, most] = std::minmax_element(target.begin(), target.end(), by_speedup);
+    result.lowest_target_speedup = least->speedup;
+    result.highest_target_speedup = most->speedup;
+    result.target_crossings = crossings(target);
+  }
   return result;
 }
 
@@ -111,6 +129,9 @@ class Runner {
   ForecastDocument take() {
     warn_of_more_than_linear();
     warn_of_memory();
+    if (query_.plan.asked()) decide();
+    document_.conditions_asked = query_.job.imbalance > 0 || query_.job.straggler > 0 ||
+                                 query_.job.loader || query_.spread_given;
     return std::move(document_);
   }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
@@ -153,6 +174,22 @@ class Runner {
     if (has.value() <= 0 || most_memory_ <= has) return;
     warn(hungriest_ + " needs at least " + size_text(most_memory_) + " on each GPU and a " +
          query_.machine.device.name + " has " + size_text(has) + ": it does not fit");
+  }
+
+  // Without a length of the run, or with several networks, plans are shown and none is chosen:
+  // cheaper ones would be those of the smaller network.
+  void decide() {
+    document_.decision.emplace();
+    document_.decision->question = query_.plan;
+    std::vector<Plan> plans;
+    for (const ForecastRow& row : document_.rows) plans.push_back(row.plan.value());
+    if (!query_.plan.samples || query_.networks.size() > 1 ||
+        !query_.networks.front().sweep.empty())
+      return;
+    if (const auto choice = cheapest(plans, query_.plan.deadline)) {
+      document_.decision->row = choice->plan;
+      document_.decision->certain = choice->certain;
+    }
   }
 
   void add_row(const Setting& setting, const Network& network) {
@@ -228,7 +265,7 @@ ForecastDocument run(const Query& query) {
     for (const NodeLayout& layout : query.gpus) {
       const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
-        Setting setting{query, joined, query.job, layout.nodes};
+        Setting setting{query, joined, query.job, layout.nodes, link.name};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
         runner.add_rows(setting);

@@ -9,6 +9,7 @@
 #include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/request_decide.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/text.hpp"
 
@@ -126,20 +127,6 @@ std::vector<Strategy> strategies_of(const Options& options) {
   return list;
 }
 
-Job job_of(const Options& options) {
-  Job job;
-  if (options.engine)
-    job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
-  if (options.dtype)
-    job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
-  if (options.optimizer)
-    job.optimizer =
-        word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
-  if (options.scaling)
-    job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
-  return job;
-}
-
 // Options that describe how ranks exchange gradients, when none do.
 void check_exchange(const Query& query, const Options& options) {
   const bool silent = std::none_of(query.strategies.begin(), query.strategies.end(),
@@ -174,11 +161,6 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 
-// A stated time is priced in whatever dtype the machine has products of: there are none to price.
-void use_any_dtype(Job& job, const Machine& machine) {
-  if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
-}
-
 void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
   MeasuredModel model{parse_amount("--params", options.params.value()),
                       parse_time("--step-time", options.step_time.value()), query.batches.front()};
@@ -192,6 +174,7 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
                              ", one standard error " + percent_text(kGpuCarryError));
   }
   query.machine = for_known_step(std::move(query.machine));
+  use_spread(query.machine, options);
   query.networks = {fixed(measured_network(query.machine, query.job, model))};
   if (options.machine || options.gpu) return;
   query.warnings.push_back(
@@ -200,6 +183,20 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
 }
 
 }  // namespace
+
+Job job_of(const Options& options) {
+  Job job;
+  if (options.engine)
+    job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
+  if (options.dtype)
+    job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
+  if (options.optimizer)
+    job.optimizer =
+        word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
+  if (options.scaling)
+    job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
+  return job;
+}
 
 ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   check(options);
@@ -240,10 +237,12 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   query.strategies = strategies_of(options);
   query.gpus = gpus_of(options);
   check_exchange(query, options);
+  use_conditions(query, options);
   if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
   std::optional<Sweep> sweep;
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
   query.machine = machine_for(options, resolvers);
+  use_spread(query.machine, options);
   if (query.gpus == kOneGpu) {
     query.links = {Link{}};
     query.links.front().name = "none";
@@ -257,6 +256,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.networks = networks_of(options, sweep, resolvers);
   }
   follow_captures(query, options);
+  use_plan(query, options, resolvers);
   if (sweep && sweep->key == "batch") {
     query.batches = sweep->values;
     query.batch_swept = true;

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <functional>
 
+#include "predict/conditions_text.hpp"
+#include "predict/diagnose_text.hpp"
 #include "predict/explain.hpp"
+#include "predict/plan_text.hpp"
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
@@ -171,11 +174,14 @@ std::string crossovers_text(const ForecastDocument& document) {
 std::string text_of(const ForecastDocument& document) {
   std::string text;
   if (document.inferred) text += wrapped(document.inferred->reading);
+  if (document.diagnosed) text += diagnosis_text(*document.diagnosed);
   if (document.rows.empty()) return text;
   text += verdicts_in_words(document);
   text += crossovers_text(document);
   text += grounds_in_words(document);
   text += "\n" + rows_text(document);
+  text += plans_text(document);
+  text += conditions_text(document);
   for (const ForecastRow& row : document.rows) {
     if (row.explanation) text += "\n" + explanation_text(document, row);
   }
