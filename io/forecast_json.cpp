@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "io/forecast_json_decisions.hpp"
+#include "io/forecast_json_plans.hpp"
 #include "io/forecast_parts_json.hpp"
 #include "io/job_json.hpp"
 #include "io/operation_json.hpp"

@@ -95,7 +95,7 @@ Diagnosis diagnose(const Observation& o) {
     return result;
   }
   const Seconds least = result.excess ? *result.excess * kExplains : step * kSlowRank;
-  result.not_communication = o.exchange && o.exchange->exposed < least;
+  result.not_communication = o.exchange && std::max(o.exchange->exposed, o.exchange->high) < least;
   if (result.findings.empty()) return result;
   const Finding& largest = result.findings.front();
   if (largest.explains >= least) {

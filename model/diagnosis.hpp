@@ -34,6 +34,7 @@ struct StepPoint {
 struct ExchangeForecast {
   Seconds exposed{};         // of the step, over one GPU's
   double latency_share = 0;  // of that: the collectives at their smallest size over as they are
+  Seconds high{};            // the end of the forecast's interval
 };
 
 // Measured on every rank, by rank; any may be empty.
@@ -62,7 +63,8 @@ struct Diagnosis {
   Cause verdict = Cause::unexplained;
   std::optional<Seconds> excess;  // over one GPU's share; nullopt without its step
   std::vector<Finding> findings;  // what explains most first
-  // The exchange over the link was forecast and explains less than half of the excess.
+  // The exchange over the link was forecast, and even the end of its interval explains less than
+  // half of the excess.
   bool not_communication = false;
 
   [[nodiscard]] const Finding* finding(Cause cause) const;

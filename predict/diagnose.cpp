@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "model/error.hpp"
+#include "model/network_spec.hpp"
 #include "model/quantity.hpp"
 #include "predict/diagnose_text.hpp"
 #include "predict/grounds.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
-#include "predict/request_decide.hpp"
 #include "predict/request_diagnose.hpp"
 #include "predict/request_gpus.hpp"
+#include "predict/request_plan.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -58,12 +59,16 @@ ExchangeForecast exchange_of(const Case& c, const StepPoint& one, int gpus) {
   const Link link = link_of(c, gpus);
   const Network network = measured_network(
       c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
+  const Forecast usual = forecast(for_known_step(c.machine), link, network, job);
   const Step step = StepModel(c.machine, link, network, job).run();
   const Step alone = StepModel(c.machine, link, network, job.one_gpu()).run();
   const double work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
+  const Seconds share = (alone.total() - alone.term(Term::host)) * work;
   ExchangeForecast exchange;
-  exchange.exposed = std::max(Seconds{}, step.total() - step.term(Term::host) -
-                                             (alone.total() - alone.term(Term::host)) * work);
+  exchange.exposed = std::max(Seconds{}, step.total() - step.term(Term::host) - share);
+  // Its interval without the host, whose time is no evidence of communication.
+  const double up = usual.step_time_s.high / usual.step_time_s.value;
+  exchange.high = std::max(Seconds{}, (step.total() - step.term(Term::host)) * up - share);
   Seconds all{};
   Seconds latency{};
   for (const CollectiveRow& row : explain(c.machine, link, network, job).collectives) {
@@ -204,6 +209,14 @@ DiagnosedRun diagnose_steps(const Case& c) {
   return result;
 }
 
+// A network counts by its parameters: its time is the measured one.
+std::optional<double> parameters_of(const Options& options, const Resolvers& resolvers) {
+  if (options.params) return parse_amount("--params", *options.params);
+  if (options.networks.empty()) return std::nullopt;
+  const std::string& text = options.networks.front();
+  return (is_file(text) ? resolvers.network_file(text) : network_from(text)).parameters();
+}
+
 void check_flags(const Options& options) {
   const auto useless = [](const char* flag, const std::string& why) {
     throw InputError(flag,
@@ -212,8 +225,12 @@ void check_flags(const Options& options) {
   if (options.links.size() > 1) throw InputError("--link", "is the link of the run; give it once");
   if (options.strategies.size() > 1)
     throw InputError("--strategy", "is the strategy of the run; give it once");
+  if (options.networks.size() > 1 || (options.params && !options.networks.empty()))
+    throw InputError("--network", "is the network of the run; give it once, or --params");
   const bool message = options.diagnose->find("message=") != std::string::npos;
-  if (!options.links.empty() && !options.params && !message) useless("--link", "without --params");
+  const bool sized = options.params || !options.networks.empty();
+  if (!options.links.empty() && !sized && !message)
+    useless("--link", "without --params or --network");
   if (options.inter_link && options.links.empty()) useless("--inter-link", "without --link");
   if (options.nics && !options.inter_link) useless("--nics", "without --inter-link");
   if (options.loader_rate && !options.batch)
@@ -232,7 +249,7 @@ ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   if (!options.strategies.empty()) c.job.strategy = parse_strategy(options.strategies.front());
   if (options.batch) c.job.batch_per_rank = parse_amount("--batch", *options.batch);
   if (options.loader_rate) c.job.loader = loader_of(*options.loader_rate);
-  if (options.params) c.parameters = parse_amount("--params", *options.params);
+  c.parameters = parameters_of(options, resolvers);
   c.run = measured_run(options, c.job);
   ForecastDocument document;
   document.machine = c.machine.name;

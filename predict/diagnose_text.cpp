@@ -59,6 +59,11 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
     text += " It is not communication: over " + shortened(ascii(link), 40) +
             " the exchange takes " + share_text(run, transfer->explains + latency->explains) + ".";
   }
+  if (const Finding* transfer = run.diagnosis.finding(Cause::communication);
+      transfer != nullptr && !run.diagnosis.not_communication)
+    text += " Communication over " + shortened(ascii(link), 40) + " is forecast to take " +
+            share_text(run, transfer->explains) +
+            ", but the end of the forecast's interval could explain it.";
   if (const auto& implied = implied_at(run)) {
     const std::string reading(reading_of(*implied));
     const std::string link_text = "link of " + rate_text(*implied) + " bus bandwidth";

@@ -23,7 +23,8 @@ bool one_network(const ForecastDocument& document) {
 
 // What tells a plan from the others: "1 GPU", "2x8 ddp,accumulate=8".
 std::string plan_name(const ForecastDocument& document, const ForecastRow& row) {
-  const std::string strategy = describe(row.job.strategy);
+  std::string strategy = describe(row.job.strategy);
+  if (strategy.starts_with("ddp,")) strategy.erase(0, 4);
   std::string name =
       row.nodes == 1 ? std::to_string(row.job.gpus)
                      : std::to_string(row.nodes) + "x" + std::to_string(row.job.gpus / row.nodes);
@@ -50,11 +51,35 @@ std::string range_text(const Interval& i, const std::function<std::string(double
   return text(i.value) + " (90 %: " + text(i.low) + " to " + text(i.high) + ")";
 }
 
+// One GPU uses no link: over every further link its plan is the same.
+bool repeated(const ForecastDocument& document, const ForecastRow& row) {
+  if (row.job.gpus > 1) return false;
+  return std::any_of(document.rows.data(), &row, [&](const ForecastRow& earlier) {
+    return earlier.job.gpus == 1 && earlier.network == row.network &&
+           earlier.job.batch_per_rank == row.job.batch_per_rank &&
+           describe(earlier.job.strategy) == describe(row.job.strategy);
+  });
+}
+
 struct Field {
   TextTable::Column column;
   std::function<std::string(const ForecastRow&)> cell;
   int spare = 0;  // what goes first where the table is too wide; 0 stays
 };
+
+TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields,
+                   std::size_t longest) {
+  std::vector<TextTable::Column> columns{{"plan", true}};
+  for (const Field& field : fields) columns.push_back(field.column);
+  TextTable table(std::move(columns));
+  for (const ForecastRow& row : document.rows) {
+    if (repeated(document, row)) continue;
+    std::vector<std::string> cells{shortened(plan_name(document, row), longest)};
+    for (const Field& field : fields) cells.push_back(field.cell(row));
+    table.add(std::move(cells));
+  }
+  return table;
+}
 
 std::string table_text(const ForecastDocument& document) {
   const PlanQuestion& question = document.decision->question;
@@ -75,6 +100,7 @@ std::string table_text(const ForecastDocument& document) {
       [](const Plan& p) { return three_digits(p.run_cost->value); });
   add(question.critical.has_value(), 0, "samples",
       [](const Plan& p) { return factor_text(p.samples_ratio->value); });
+  add(target, 1, "steps", [](const Plan& p) { return amount_text(p.target_steps->value); });
   add(question.critical.has_value(), 5, "to target",
       [](const Plan& p) { return interval_text(*p.target_speedup); });
   add(target, 0, "time", [](const Plan& p) { return duration_text(p.target_s->value); });
@@ -82,28 +108,24 @@ std::string table_text(const ForecastDocument& document) {
   add(std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return !r.plan->fits; }),
       0, "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
+  // Names give way first, then the columns that matter least, then names again.
+  constexpr std::size_t kReadable = 28;
   constexpr std::size_t kShortest = 16;
-  std::size_t longest = 40;
+  std::size_t longest = 0;
+  for (const ForecastRow& row : document.rows)
+    longest = std::max(longest, plan_name(document, row).size());
   while (true) {
-    std::vector<TextTable::Column> columns{{"plan", true}};
-    for (const Field& field : fields) columns.push_back(field.column);
-    TextTable table(std::move(columns));
-    for (const ForecastRow& row : document.rows) {
-      std::vector<std::string> cells{shortened(plan_name(document, row), longest)};
-      for (const Field& field : fields) cells.push_back(field.cell(row));
-      table.add(std::move(cells));
-    }
-    if (table.width() <= kColumns) return table.text();
-    if (longest > kShortest) {
-      --longest;
-      continue;
-    }
+    const TextTable table = table_of(document, fields, longest);
+    if (table.width() <= kColumns || longest <= kShortest) return table.text();
     auto first = fields.end();
     for (auto field = fields.begin(); field != fields.end(); ++field) {
       if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
     }
-    if (first == fields.end()) return table.text();
-    fields.erase(first);
+    if (longest > kReadable || first == fields.end()) {
+      --longest;
+    } else {
+      fields.erase(first);
+    }
   }
 }
 
@@ -116,10 +138,13 @@ std::string choice_text(const ForecastDocument& document) {
   const auto time_of = [&](const ForecastRow& row) {
     return range_text(*row.plan->time(), duration_text);
   };
+  const auto plans =
+      std::count_if(document.rows.begin(), document.rows.end(),
+                    [&](const ForecastRow& row) { return !repeated(document, row); });
   if (decision.row) {
     const ForecastRow& row = document.rows[*decision.row];
-    std::string text = "Cheapest of " + std::to_string(document.rows.size()) + " plans" + by +
-                       ": " + plan_name(document, row) + ", " + time_of(row) + ", " +
+    std::string text = "Cheapest of " + std::to_string(plans) + " plans" + by + ": " +
+                       plan_name(document, row) + ", " + time_of(row) + ", " +
                        money_text(question, row.plan->cost()->value) + ".";
     if (!decision.certain)
       text += " It is too close to call: the end of its interval misses the deadline.";
@@ -132,9 +157,25 @@ std::string choice_text(const ForecastDocument& document) {
       fastest = &row;
   }
   if (fastest == nullptr) return wrapped("No plan fits in the GPU's memory.");
-  return wrapped("No plan of " + std::to_string(document.rows.size()) + " is done" + by +
-                 ": the fastest, " + plan_name(document, *fastest) + ", takes " +
-                 time_of(*fastest) + ".");
+  return wrapped("No plan of " + std::to_string(plans) + " is done" + by + ": the fastest, " +
+                 plan_name(document, *fastest) + ", takes " + time_of(*fastest) + ".");
+}
+
+// Plans that pay in samples per second and not in time to target.
+std::string paradox_text(const ForecastDocument& document) {
+  std::size_t plans = 0;
+  const ForecastRow* first = nullptr;
+  for (const ForecastRow& row : document.rows) {
+    if (row.forecast.verdict != Verdict::pays || row.plan->target_verdict == Verdict::pays)
+      continue;
+    if (++plans == 1) first = &row;
+  }
+  if (first == nullptr) return "";
+  return wrapped(std::to_string(plans) + (plans == 1 ? " plan pays" : " plans pay") +
+                 " in samples per second but not for certain in time to target: " +
+                 plan_name(document, *first) + (plans == 1 ? " is " : ", the first, is ") +
+                 factor_text(first->forecast.speedup.value) + " and " +
+                 factor_text(first->plan->target_speedup->value) + ".");
 }
 
 std::string batch_text(const ForecastDocument& document) {
@@ -156,6 +197,7 @@ std::string batch_text(const ForecastDocument& document) {
                           : "") +
         ": beyond that global batch more GPUs, or more accumulation, buy less than half of what "
         "they add in samples per second.");
+    text += paradox_text(document);
   }
   if (!question.learning_rate && !question.critical) return text;
   const bool linear = question.rule == RateRule::linear;

@@ -9,8 +9,8 @@
 #include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
-#include "predict/request_decide.hpp"
 #include "predict/request_gpus.hpp"
+#include "predict/request_plan.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -65,11 +65,6 @@ NetworkSeries family(const std::string& spec, const Sweep& sweep) {
 bool gives_key(const std::string& spec, const std::string& key) {
   return spec.find(":" + key + "=") != std::string::npos ||
          spec.find("," + key + "=") != std::string::npos;
-}
-
-// What is no path is meant as a generator, and refused as one when it is misspelt.
-bool is_file(std::string_view text) {
-  return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
 }
 
 std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep,
@@ -183,6 +178,10 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
 }
 
 }  // namespace
+
+bool is_file(std::string_view text) {
+  return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
+}
 
 Job job_of(const Options& options) {
   Job job;

@@ -30,6 +30,10 @@ inline constexpr double kDefaultBatch = 256;
 // Called first, so that a contradiction is reported even where a file is missing.
 void check(const Options& options);
 
+// Whether a --network is a path; what is none is meant as a generator, and refused as one when it
+// is misspelt.
+[[nodiscard]] bool is_file(std::string_view text);
+
 // Scaling, dtype, optimizer and engine.
 [[nodiscard]] Job job_of(const Options& options);
 

@@ -93,10 +93,11 @@ void check_measured_model(const Options& o) {
 
 void check_diagnosis(const Options& o) {
   if (o.diagnose) {
-    refuse_beside(o, "--diagnose", "says",
-                  {"--diagnose", "--rank-compute", "--rank-wall", "--rank-data", "--loader-rate",
-                   "--batch", "--params", "--link", "--inter-link", "--nics", "--gpus", "--machine",
-                   "--gpu", "--engine", "--optimizer", "--scaling", "--strategy", "--json"});
+    refuse_beside(
+        o, "--diagnose", "says",
+        {"--diagnose", "--rank-compute", "--rank-wall", "--rank-data", "--loader-rate", "--batch",
+         "--params", "--network", "--link", "--inter-link", "--nics", "--gpus", "--machine",
+         "--gpu", "--engine", "--optimizer", "--scaling", "--strategy", "--json"});
     return;
   }
   const auto alone = [](const char* flag, bool given) {

@@ -31,21 +31,23 @@ TEST(Diagnosis, finds_nothing_where_nothing_was_given) {
 TEST(Diagnosis, has_nothing_to_explain_where_the_step_is_as_long) {
   Observation o = slow_run();
   o.many.time = Seconds(0.104);
-  o.exchange = ExchangeForecast{Seconds(0.2), 0};
+  o.exchange = ExchangeForecast{Seconds(0.2), 0, {}};
   EXPECT_EQ(diagnose(o).verdict, Cause::none);
 }
 
 TEST(Diagnosis, blames_communication_only_where_it_explains_half) {
   Observation o = slow_run();
-  o.exchange = ExchangeForecast{Seconds(0.070), 0.1};
+  o.exchange = ExchangeForecast{Seconds(0.070), 0.1, {}};
   EXPECT_EQ(diagnose(o).verdict, Cause::communication);
-  o.exchange = ExchangeForecast{Seconds(0.070), 0.9};
+  o.exchange = ExchangeForecast{Seconds(0.070), 0.9, {}};
   EXPECT_EQ(diagnose(o).verdict, Cause::latency);
-  o.exchange = ExchangeForecast{Seconds(0.050), 0.4};  // neither half alone, together more
+  o.exchange = ExchangeForecast{Seconds(0.050), 0.4, {}};  // neither half alone, together more
   EXPECT_EQ(diagnose(o).verdict, Cause::communication);
-  o.exchange = ExchangeForecast{Seconds(0.010), 0.5};
+  o.exchange = ExchangeForecast{Seconds(0.010), 0.5, {}};
   EXPECT_EQ(diagnose(o).verdict, Cause::unexplained);
   EXPECT_TRUE(diagnose(o).not_communication);
+  o.exchange->high = Seconds(0.050);
+  EXPECT_FALSE(diagnose(o).not_communication) << "the end of the interval explains it";
 }
 
 TEST(Diagnosis, names_a_slow_rank_from_compute_alone) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
 #include <vector>
 
 #include "tests/support/expect_input_error.hpp"
@@ -106,6 +108,33 @@ TEST(Plans, under_strong_scaling_keep_the_batch_and_the_samples) {
   const Plan plan = plan_of(question, of_rate(500, 3), job, {1, 4}, "x");
   EXPECT_DOUBLE_EQ(plan.samples_ratio->value, 1);
   EXPECT_DOUBLE_EQ(plan.target_speedup->value, 3);
+}
+
+TEST(Plans, of_more_gpus_never_need_fewer_samples_and_no_target_comes_sooner_than_its_rate) {
+  std::mt19937_64 engine(1);
+  std::uniform_real_distribution<double> unit;
+  for (int round = 0; round < 2000; ++round) {
+    PlanQuestion question;
+    question.samples = 1e3 * std::pow(1e6, unit(engine));
+    const double low = 10 * std::pow(1e5, unit(engine));
+    question.critical = CriticalBatch{low, low * (1 + 10 * unit(engine)), false};
+    question.prices = Prices{"", 0.1 + unit(engine), {}};
+    const int gpus = 1 << static_cast<int>(10 * unit(engine));
+    const Job job = on(gpus, 1 + std::floor(512 * unit(engine)), 1 << (round % 6));
+    const Forecast f = of_rate(1 + 1e4 * unit(engine), 0.1 + gpus * unit(engine));
+    const Plan plan = plan_of(question, f, job, {1, gpus}, "x");
+    ASSERT_GE(plan.samples_ratio->low, 1 - 1e-12);
+    ASSERT_LE(plan.samples_ratio->low, plan.samples_ratio->value * (1 + 1e-12));
+    ASSERT_LE(plan.samples_ratio->value, plan.samples_ratio->high * (1 + 1e-12));
+    ASSERT_LE(plan.target_speedup->value, f.speedup.value * (1 + 1e-12));
+    ASSERT_GE(plan.target_s->value, plan.run_s->value * (1 - 1e-12));
+    ASSERT_NEAR(plan.target_cost->value / plan.target_s->value,
+                plan.run_cost->value / plan.run_s->value, 1e-9);
+    ASSERT_NEAR(plan.target_steps->value * plan.global_batch, plan.target_samples->value,
+                1e-9 * plan.target_samples->value);
+    ASSERT_LE(plan.run_s->low, plan.run_s->value);
+    ASSERT_LE(plan.run_s->value, plan.run_s->high);
+  }
 }
 
 std::vector<Plan> three_plans() {

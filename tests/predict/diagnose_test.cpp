@@ -78,6 +78,14 @@ TEST(Diagnose, a_step_the_link_does_not_explain_is_not) {
   EXPECT_THAT(text_for(o), HasSubstr("busy4="));
 }
 
+TEST(Diagnose, a_network_counts_by_its_parameters) {
+  Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
+  o.networks = {"mlp:width=1024"};
+  refused(o, {"--network", "--params"});
+  o.params.reset();
+  EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take a link of"));
+}
+
 TEST(Diagnose, many_slow_messages_are_latency) {
   EXPECT_EQ(diagnosed(run_over("100GB/s,50ms", "100GB/s,50ms")).diagnosis.verdict, Cause::latency);
 }

@@ -125,8 +125,15 @@ void accumulation(const Reports& reports, Verdicts& v) {
                         1;
   v.number("U129", "2 RTX 8000, Pythia-125M, 8 micro-batches: gain, percent", "5", "3 to 8",
            100 * gained, 3, 8, "a step of 1 s taken, in which the exchange hides behind backward");
-  v.open("U131", "a framework that exchanges in every micro-batch", "K times the exchange",
-         "DDP is forecast with the last micro-batch exchanging; only fsdp exchanges in all");
+  const std::string every = "8 micro-batches that all exchange: communication over that of one";
+  if (const auto strategy = known_strategy("ddp,accumulate=8,sync=every")) {
+    const auto busy = [&](const Strategy& s) {
+      return forecast_of(q, link_named("pcie3"), 2, s).step.communication_busy.value();
+    };
+    v.number("U131", every, "K", "8", busy(*strategy) / busy(eight), 7.6, 8.4);
+  } else {
+    v.waiting("U131", every, "8", "ddp,accumulate=8,sync=every");
+  }
 }
 
 void money(const Reports& reports, Verdicts& v) {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "predict/plan_text.hpp"
-#include "predict/request_decide.hpp"
+#include "predict/request_plan.hpp"
 #include "predict/table.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
@@ -42,7 +42,7 @@ std::string text_for(const Options& options) {
   return unwrapped(text);
 }
 
-TEST(Decide, hostile_values_are_refused_by_flag_and_value) {
+TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   const auto each = [](std::optional<std::string> Options::*flag, const char* name,
                        std::initializer_list<const char*> values) {
     for (const char* value : values) {
@@ -70,7 +70,7 @@ TEST(Decide, hostile_values_are_refused_by_flag_and_value) {
   refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
 }
 
-TEST(Decide, what_cannot_change_the_answer_is_an_error) {
+TEST(RequestPlan, what_cannot_change_the_answer_is_an_error) {
   Options o = question();
   o.deadline = "24h";
   refused(o, {"--deadline", "--samples"});
@@ -98,7 +98,7 @@ TEST(Decide, what_cannot_change_the_answer_is_an_error) {
   refused(o, {"--rank-compute", "--diagnose"});
 }
 
-TEST(Decide, the_throughput_is_the_smaller_of_model_and_loader) {
+TEST(RequestPlan, the_throughput_is_the_smaller_of_model_and_loader) {
   Options o = question();
   const double free = answer(o).rows[1].forecast.samples_per_s.value;
   o.loader_rate = "1000";
@@ -109,7 +109,7 @@ TEST(Decide, the_throughput_is_the_smaller_of_model_and_loader) {
   EXPECT_DOUBLE_EQ(answer(o).rows[1].forecast.samples_per_s.value, free);
 }
 
-TEST(Decide, conditions_are_shown_where_one_is_given) {
+TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   Options o = question();
   EXPECT_THAT(text_for(o), Not(HasSubstr("loader keeps up")));
   o.loader_rate = "1000";
@@ -122,7 +122,7 @@ TEST(Decide, conditions_are_shown_where_one_is_given) {
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
 }
 
-TEST(Decide, accumulation_shows_more_samples_per_second_and_what_they_cost) {
+TEST(RequestPlan, accumulation_shows_more_samples_per_second_and_what_they_cost) {
   Options o = question();
   o.gpus = "2";
   o.strategies = {"ddp", "ddp,accumulate=8"};
@@ -138,7 +138,7 @@ TEST(Decide, accumulation_shows_more_samples_per_second_and_what_they_cost) {
   EXPECT_THAT(text_for(o), HasSubstr("buy less than half of what they add"));
 }
 
-TEST(Decide, a_sweep_crosses_in_time_to_target_before_it_does_in_throughput) {
+TEST(RequestPlan, a_sweep_crosses_in_time_to_target_before_it_does_in_throughput) {
   Options o;
   o.critical_batch = "unknown";
   const ForecastDocument d = answer(o);
@@ -151,7 +151,7 @@ TEST(Decide, a_sweep_crosses_in_time_to_target_before_it_does_in_throughput) {
   EXPECT_THAT(text, HasSubstr("a public range, for yours is not known"));
 }
 
-TEST(Decide, the_linear_rule_warns_above_where_it_was_shown) {
+TEST(RequestPlan, the_linear_rule_warns_above_where_it_was_shown) {
   Options o = question();
   o.gpus = "2,64";
   o.links = {"fast"};
@@ -163,7 +163,7 @@ TEST(Decide, the_linear_rule_warns_above_where_it_was_shown) {
   EXPECT_DOUBLE_EQ(*answer(o).rows[1].plan->learning_rate, 0.8);
 }
 
-TEST(Decide, the_cheapest_plan_in_time_is_named_and_none_is_said) {
+TEST(RequestPlan, the_cheapest_plan_in_time_is_named_and_none_is_said) {
   Options o = question();
   o.price = "prices.json";
   o.samples = "100M";
@@ -178,14 +178,14 @@ TEST(Decide, the_cheapest_plan_in_time_is_named_and_none_is_said) {
   EXPECT_THAT(text_for(o), HasSubstr("No plan of 2 is done within 1.00 s: the fastest"));
 }
 
-TEST(Decide, durations_are_written_in_their_own_unit) {
+TEST(RequestPlan, durations_are_written_in_their_own_unit) {
   EXPECT_EQ(duration_text(90), "90.0 s");
   EXPECT_EQ(duration_text(600), "10.0 min");
   EXPECT_EQ(duration_text(86400), "24.0 h");
   EXPECT_EQ(duration_text(864000), "10.0 days");
 }
 
-TEST(Decide, csv_carries_time_and_cost) {
+TEST(RequestPlan, csv_carries_time_and_cost) {
   Options o = question();
   o.price = "2";
   o.samples = "1M";

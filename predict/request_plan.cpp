@@ -1,4 +1,4 @@
-#include "predict/request_decide.hpp"
+#include "predict/request_plan.hpp"
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"

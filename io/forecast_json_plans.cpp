@@ -1,4 +1,4 @@
-#include "io/forecast_json_decisions.hpp"
+#include "io/forecast_json_plans.hpp"
 
 #include "io/forecast_parts_json.hpp"
 #include "io/operation_json.hpp"
