@@ -204,6 +204,19 @@ Verdict verdict_of(const Interval& speedup) {
   return Verdict::too_close;
 }
 
+std::optional<Interval> measured_samples_per_s(const Machine& machine, const Network& network,
+                                               const Job& job, const Forecast& forecast) {
+  if (job.gpus > 1 || job.strategy.micro_batches > 1) return std::nullopt;
+  const MeasuredStep* step = measured_one_gpu_step(machine, network, job);
+  if (step == nullptr || forecast.step.term(Term::host).value() > 0) return std::nullopt;
+  const double least = job.loader ? job.samples_per_step() / job.loader->rate(1) : 0;
+  const double error = kNormalQuantile90 * step->time.relative_error;
+  const auto rate = [&](double factor) {
+    return job.samples_per_step() / std::max(least, factor * step->time.value.value());
+  };
+  return Interval{rate(1), rate(1 + error), rate(std::max(0.05, 1 - error))};
+}
+
 Forecast point_forecast(const Machine& machine, const Link& link, const Network& network,
                         const Job& job) {
   return point(models_for(machine, link, network, job), job);

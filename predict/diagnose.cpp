@@ -38,7 +38,7 @@ NodeLayout layout_of(const Options& options, int gpus) {
 }
 
 Link link_of(const Case& c, int gpus) {
-  const Link link = c.resolvers.link(c.options.links.front(), c.machine);
+  Link link = c.resolvers.link(c.options.links.front(), c.machine);
   const NodeLayout layout = layout_of(c.options, gpus);
   if (layout.nodes == 1 || !c.options.inter_link) return link;
   std::optional<int> nics;

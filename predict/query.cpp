@@ -56,7 +56,10 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   }
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
-    row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.link_name);
+    Forecast known = row.forecast;
+    if (const auto measured = measured_samples_per_s(machine, network, job, row.forecast))
+      known.samples_per_s = *measured;
+    row.plan = plan_of(setting.query.plan, known, job, layout, setting.link_name);
     row.plan->fits = !(machine.device.memory.value() > 0) ||
                      memory_needed(network, job) <= machine.device.memory;
   }

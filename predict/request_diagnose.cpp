@@ -27,6 +27,16 @@ struct Word {
   std::string value;
 };
 
+// A step of a network, whatever the machine.
+Seconds time_of(std::string_view flag, const std::string& text) {
+  constexpr Seconds kLeast{1e-9};
+  constexpr Seconds kMost{1e6};
+  const Seconds time = parse_time(flag, text);
+  if (time < kLeast || time > kMost)
+    throw InputError(flag, "'" + shown(text) + "' is out of range; accepted: from 1ns to 1e6s");
+  return time;
+}
+
 // "tn" is the one count of --gpus.
 Word word_of(const std::string& text, const Options& options) {
   const std::size_t equals = text.find('=');
@@ -56,7 +66,7 @@ std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>
                               int most_gpus) {
   std::vector<Seconds> times;
   if (!text) return times;
-  for (const std::string& word : parse_list(flag, *text)) times.push_back(parse_time(flag, word));
+  for (const std::string& word : parse_list(flag, *text)) times.push_back(time_of(flag, word));
   if (times.size() < 2 || times.size() > kMostRanks ||
       (most_gpus > 1 && times.size() != static_cast<std::size_t>(most_gpus))) {
     throw InputError(flag, "gives " + std::to_string(times.size()) + " times; accepted: one for " +
@@ -67,14 +77,19 @@ std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>
 }
 
 Seconds step_of(const Word& word, const Options& options, Job job) {
-  if (word.kind == "t") return parse_time(kFlag, word.value);
+  if (word.kind == "t") return time_of(kFlag, word.value);
   if (!options.batch)
     throw InputError(kFlag,
                      "rN= is samples per second and needs --batch, the samples of a step on "
                      "each GPU; or give the step's time as tN=");
   job.gpus = word.gpus;
   const double samples = word.gpus == 1 ? job.one_gpu().samples_per_step() : job.samples_per_step();
-  return Seconds(samples / parse_amount(kFlag, word.value));
+  const Seconds time(samples / parse_amount(kFlag, word.value));
+  if (!(time >= Seconds(1e-9)) || time > Seconds(1e6))
+    throw InputError(kFlag, "'" + shown(word.value) +
+                                "' samples per second make no step from 1ns to 1e6s; give the rate "
+                                "of all GPUs together");
+  return time;
 }
 
 void add(std::map<int, StepPoint>& points, const Word& word, const Options& options,
@@ -91,7 +106,7 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
     point.busy = parse_percent(kFlag, word.value, 1);
   } else if (word.kind == "data") {
     once(point.data.has_value());
-    point.data = parse_time(kFlag, word.value);
+    point.data = time_of(kFlag, word.value);
   } else {
     once(point.time.value() > 0);
     point.time = step_of(word, options, job);
@@ -110,7 +125,7 @@ MeasuredRun measured_run(const Options& options, Job job) {
       run.message = parse_size(kFlag, word.value);
     } else if (word.kind == "took") {
       if (run.took) reject(text, "is given twice");
-      run.took = parse_time(kFlag, word.value);
+      run.took = time_of(kFlag, word.value);
     } else {
       add(points, word, options, job);
     }

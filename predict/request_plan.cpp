@@ -13,12 +13,25 @@ constexpr double kMostDelay = 10;
 constexpr double kMostSpread = 1;
 constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
 
+// Beyond these no run, machine or price is; within them no quotient leaves what a number can hold.
+constexpr double kLeast = 1e-6;
+constexpr double kMost = 1e15;
+
+double amount_of(std::string_view flag, const std::string& text, double least = kLeast) {
+  const double amount = parse_amount(flag, text);
+  if (amount < least || amount > kMost) {
+    throw InputError(flag, "'" + shown(text) + "' is out of range; accepted: from " +
+                               (least < 1 ? "1e-6" : "1") + " to 1e15");
+  }
+  return amount;
+}
+
 CriticalBatch critical_batch_of(const std::string& text) {
   if (text == "unknown") return kPublicCriticalBatch;
   const std::size_t colon = text.find(':');
-  const double low = parse_amount("--critical-batch", text.substr(0, colon));
+  const double low = amount_of("--critical-batch", text.substr(0, colon), 1);
   const double high =
-      colon == std::string::npos ? low : parse_amount("--critical-batch", text.substr(colon + 1));
+      colon == std::string::npos ? low : amount_of("--critical-batch", text.substr(colon + 1), 1);
   if (high < low) {
     throw InputError("--critical-batch", "'" + shown(text) +
                                              "' has its ends the wrong way round; accepted: a "
@@ -31,7 +44,7 @@ Prices prices_of(const std::string& text, const Resolvers& resolvers) {
   const bool is_number = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
   if (!is_number || text.ends_with(".json")) return resolvers.price_file(text);
   Prices prices;
-  prices.per_gpu_hour = parse_amount("--price", text);
+  prices.per_gpu_hour = amount_of("--price", text);
   return prices;
 }
 
@@ -49,7 +62,7 @@ RateRule rule_of(const Options& options, Optimizer optimizer) {
 Loader loader_of(const std::string& text) {
   const bool per_rank = text.ends_with(kPerRank);
   const std::string number = per_rank ? text.substr(0, text.size() - kPerRank.size()) : text;
-  return {parse_amount("--loader-rate", number), per_rank};
+  return {amount_of("--loader-rate", number), per_rank};
 }
 
 void use_conditions(Query& query, const Options& options) {
@@ -81,10 +94,10 @@ void use_spread(Machine& machine, const Options& options) {
 void use_plan(Query& query, const Options& options, const Resolvers& resolvers) {
   PlanQuestion& plan = query.plan;
   plan.rule = rule_of(options, query.job.optimizer);
-  if (options.samples) plan.samples = parse_amount("--samples", *options.samples);
+  if (options.samples) plan.samples = amount_of("--samples", *options.samples, 1);
   if (options.critical_batch) plan.critical = critical_batch_of(*options.critical_batch);
   if (options.learning_rate)
-    plan.learning_rate = parse_amount("--learning-rate", *options.learning_rate);
+    plan.learning_rate = amount_of("--learning-rate", *options.learning_rate);
   if (options.price) plan.prices = prices_of(*options.price, resolvers);
   if (!options.deadline) return;
   plan.deadline = parse_time("--deadline", *options.deadline);

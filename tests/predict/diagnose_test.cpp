@@ -190,6 +190,8 @@ TEST(Diagnose, hostile_words_are_refused) {
                            "t1=1s,,t2=2s",
                            "=1s",
                            "t1.5=1s,t2=2s",
+                           "t1=1e300s,t2=1s",
+                           "t1=1s,t2=1e-300s",
                            "t1=1s;t2=2s"}) {
     refused(run_of(text), {"--diagnose"});
   }

@@ -53,16 +53,17 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
     }
   };
   each(&Options::loader_rate, "--loader-rate",
-       {"", "0", "-5", "nan", "inf", "fast", "10/gpu", "/rank", "0/rank", "1e999"});
+       {"", "0", "-5", "nan", "inf", "fast", "10/gpu", "/rank", "0/rank", "1e999", "1e-300",
+        "1e300"});
   each(&Options::imbalance, "--imbalance",
        {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
        {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%"});
-  each(&Options::samples, "--samples", {"", "0", "-1", "nan", "1e999", "many"});
+  each(&Options::samples, "--samples", {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "many"});
   each(&Options::critical_batch, "--critical-batch",
-       {"", "0", "4000:", ":4000", "4000:1000", "1:2:3", "unkown", "nan"});
-  each(&Options::learning_rate, "--learning-rate", {"", "0", "-0.1", "nan"});
-  each(&Options::price, "--price", {"0", "1e999", "2.5EUR"});
+       {"", "0", "4000:", ":4000", "4000:1000", "1:2:3", "unkown", "nan", "1e-300", "1e300"});
+  each(&Options::learning_rate, "--learning-rate", {"", "0", "-0.1", "nan", "1e300"});
+  each(&Options::price, "--price", {"0", "1e999", "1e300", "2.5EUR"});
   each(&Options::deadline, "--deadline", {"", "24", "0h", "-1h", "nan", "1e30h"});
   Options o = question();
   o.critical_batch = "4K";
