@@ -7,7 +7,7 @@
 
 #include "model/amdahl.hpp"
 #include "model/crossover.hpp"
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 namespace ddpx::study {
 namespace {

@@ -1,7 +1,7 @@
 // Does it pay: series over GPU counts, and small networks.
 #include <fmt/format.h>
 
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 namespace ddpx::study {
 namespace {

@@ -1,10 +1,10 @@
 // Writes the table of docs/results/decisions-cases.md. Run in the repository's root;
-// docs/results/decisions.sh does.
+// docs/results/decisions-cases.sh does.
 #include <fmt/format.h>
 
 #include <exception>
 
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 int main() {
   using namespace ddpx::study;
@@ -17,7 +17,7 @@ int main() {
     cause_cases(reports, verdicts);
     fmt::print("{}", verdicts.text());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "decisions_study: {}\n", error.what());
+    fmt::print(stderr, "decision_cases_study: {}\n", error.what());
     return 1;
   }
   return 0;

@@ -6,7 +6,7 @@
 #include "model/plan.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 namespace ddpx::study {
 namespace {

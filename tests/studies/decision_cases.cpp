@@ -1,4 +1,4 @@
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "model/error.hpp"
 #include "predict/options.hpp"
 #include "predict/request.hpp"
-#include "tests/studies/decisions.hpp"
+#include "tests/studies/decision_cases.hpp"
 
 namespace ddpx::study {
 namespace {
