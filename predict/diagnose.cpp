@@ -30,17 +30,25 @@ struct Case {
   std::optional<double> parameters;
 };
 
+// How the GPUs of a count are spread over nodes: as --gpus says, else one node.
 NodeLayout layout_of(const Options& options, int gpus) {
+  if (!options.gpus) return {1, gpus};
   for (const NodeLayout& layout : gpus_of(options)) {
-    if (options.gpus && layout.gpus() == gpus) return layout;
+    if (layout.gpus() == gpus) return layout;
   }
-  return {1, gpus};
+  throw InputError("--gpus", "'" + shown(*options.gpus) + "' does not say how the " +
+                                 std::to_string(gpus) +
+                                 " GPUs that are judged are spread; add them, as 3x8");
 }
 
 Link link_of(const Case& c, int gpus) {
   Link link = c.resolvers.link(c.options.links.front(), c.machine);
   const NodeLayout layout = layout_of(c.options, gpus);
-  if (layout.nodes == 1 || !c.options.inter_link) return link;
+  if (layout.nodes == 1) return link;
+  if (!c.options.inter_link)
+    throw InputError("--gpus", std::to_string(layout.nodes) + "x" +
+                                   std::to_string(layout.gpus_per_node) +
+                                   " needs --inter-link, what joins the nodes");
   std::optional<int> nics;
   if (c.options.nics) nics = parse_count("--nics", *c.options.nics, 1, 1024);
   return two_level(link, c.resolvers.link(*c.options.inter_link, c.machine), layout, nics);
@@ -231,6 +239,8 @@ void check_flags(const Options& options) {
   const bool sized = options.params || !options.networks.empty();
   if (!options.links.empty() && !sized && !message)
     useless("--link", "without --params or --network");
+  if (options.inter_link && !options.gpus)
+    throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
   if (options.inter_link && options.links.empty()) useless("--inter-link", "without --link");
   if (options.nics && !options.inter_link) useless("--nics", "without --inter-link");
   if (options.loader_rate && !options.batch)

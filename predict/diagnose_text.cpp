@@ -36,14 +36,22 @@ std::string share_text(const DiagnosedRun& run, Seconds explains) {
                                     percent_text(explains / run.judged.time) + " of the step";
 }
 
+// An exchange that would take much longer than what is to be explained runs over a faster link.
+constexpr double kTooMuch = 1.5;
+
 std::string exchange_text(const DiagnosedRun& run, Cause cause, const std::string& link,
                           double parameters) {
   const Finding* found = run.diagnosis.finding(cause);
-  return "over " + shortened(ascii(link), 40) +
-         (cause == Cause::latency
-              ? " the latency of its messages takes "
-              : " exchanging the gradients of " + amount_text(parameters) + " parameters takes ") +
-         share_text(run, found == nullptr ? Seconds{} : found->explains);
+  const Seconds explains = found == nullptr ? Seconds{} : found->explains;
+  const std::string what =
+      "over " + shortened(ascii(link), 40) +
+      (cause == Cause::latency
+           ? " the latency of its messages takes "
+           : " exchanging the gradients of " + amount_text(parameters) + " parameters takes ");
+  if (!run.diagnosis.excess || explains < *run.diagnosis.excess * kTooMuch)
+    return what + share_text(run, explains);
+  return what + time_text(explains) +
+         ", more than all of that: the link is faster than it was named, or less is exchanged";
 }
 
 std::string which_rank(const DiagnosedRun& run, Cause cause) {

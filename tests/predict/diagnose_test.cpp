@@ -78,6 +78,24 @@ TEST(Diagnose, a_step_the_link_does_not_explain_is_not) {
   EXPECT_THAT(text_for(o), HasSubstr("busy4="));
 }
 
+TEST(Diagnose, a_link_named_slower_than_it_is_is_told) {
+  const std::string text = text_for(run_over("3GB/s,10us", "1GB/s,10us"));
+  EXPECT_THAT(text, HasSubstr("more than all of that: the link is faster than it was named"));
+}
+
+TEST(Diagnose, nodes_are_those_of_the_count_that_is_judged) {
+  Options o = run_of("t1=0.8s,t16=2.4s,t24=4.8s");
+  o.params = "640M";
+  o.links = {"100GB/s,10us"};
+  o.gpus = "2x8";
+  o.inter_link = "1GB/s,30us";
+  refused(o, {"--gpus", "24 GPUs", "3x8"});
+  o.gpus = "2x8,3x8";
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::communication);
+  o.inter_link.reset();
+  refused(o, {"--gpus", "3x8 needs --inter-link"});
+}
+
 TEST(Diagnose, a_network_counts_by_its_parameters) {
   Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
   o.networks = {"mlp:width=1024"};
