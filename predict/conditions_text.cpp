@@ -57,13 +57,9 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
 
 }  // namespace
 
-std::string conditions_text(const ForecastDocument& document) {
-  std::string text;
-  for (const ForecastRow& row : document.rows) {
-    if (row.conditions && (document.conditions_asked || row.explanation))
-      text += row_text(document, row);
-  }
-  return text;
+std::string conditions_text(const ForecastDocument& document, const ForecastRow& row) {
+  const bool asked = document.conditions_asked || row.explanation;
+  return row.conditions && asked ? row_text(document, row) : "";
 }
 
 }  // namespace ddpx

@@ -7,7 +7,7 @@
 
 namespace ddpx {
 
-// Of every row where --explain or one of the conditions was given; empty otherwise.
-[[nodiscard]] std::string conditions_text(const ForecastDocument& document);
+// Where --explain or one of the conditions was given; empty otherwise, and on one GPU.
+[[nodiscard]] std::string conditions_text(const ForecastDocument& document, const ForecastRow& row);
 
 }  // namespace ddpx

@@ -181,9 +181,9 @@ std::string text_of(const ForecastDocument& document) {
   text += grounds_in_words(document);
   text += "\n" + rows_text(document);
   text += plans_text(document);
-  text += conditions_text(document);
   for (const ForecastRow& row : document.rows) {
     if (row.explanation) text += "\n" + explanation_text(document, row);
+    text += conditions_text(document, row);
   }
   return text;
 }

@@ -67,7 +67,7 @@ TEST(Steps, take_as_long_as_their_data) {
 
 TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
   const Machine m = machine();
-  const Network network = test::three_layers();
+  const Network& network = test::three_layers();
   Job job = one_bucket_per_tensor();
   const Forecast free = point_forecast(m, line_link(0, 1e6), network, job);
   for (double share : {0.1, 0.4, 0.9, 1.1, 3.0}) {
