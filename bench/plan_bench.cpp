@@ -42,7 +42,7 @@ void diagnosis_of_three_counts(benchmark::State& state) {
   options.params = "350M";
   options.links = {"10GB/s,20us"};
   Resolvers names;
-  const Machine machine = io::find_machine("t4x2");
+  Machine machine = io::find_machine("t4x2");
   names.machine = [&](const auto&) { return machine; };
   names.link = [](const auto& name, const Machine&) { return link_from_figures("--link", *name); };
   for (auto _ : state) benchmark::DoNotOptimize(diagnose(options, names));
