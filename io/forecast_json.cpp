@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "io/forecast_json_decisions.hpp"
+#include "io/forecast_json_plans.hpp"
 #include "io/forecast_parts_json.hpp"
 #include "io/job_json.hpp"
 #include "io/operation_json.hpp"
@@ -62,6 +63,8 @@ JsonObject row_json(const ForecastRow& row) {
   members.emplace_back("rests_on", array_json(row.rests_on));
   members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
   members.emplace_back("amdahl", amdahl_json(row.amdahl));
+  members.emplace_back("conditions", conditions_json(row));
+  if (row.plan) members.emplace_back("plan", plan_json(*row.plan));
   if (row.explanation) members.emplace_back("explanation", explanation_json(*row.explanation));
   return members;
 }
@@ -85,6 +88,17 @@ JsonObject sweep_json(const CrossoverRow& row) {
   members.emplace_back("lowest_speedup", interval_json(row.lowest_speedup));
   members.emplace_back("highest_speedup", interval_json(row.highest_speedup));
   members.emplace_back("crossovers", row.crossings.size());
+  if (row.lowest_target_speedup) {
+    JsonArray target;
+    for (const Crossing& crossing : row.target_crossings) {
+      JsonObject one;
+      append_crossing(one, crossing, name(row.axis));
+      target.emplace_back(std::move(one));
+    }
+    members.emplace_back("lowest_target_speedup", interval_json(*row.lowest_target_speedup));
+    members.emplace_back("highest_target_speedup", interval_json(*row.highest_target_speedup));
+    members.emplace_back("target_crossovers", std::move(target));
+  }
   members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
   return members;
 }
@@ -127,6 +141,8 @@ std::string to_json(const ForecastDocument& document, const Context& context) {
   members.emplace_back("rows", std::move(rows));
   members.emplace_back("crossovers", std::move(crossovers));
   members.emplace_back("sweeps", std::move(sweeps));
+  if (document.decision) members.emplace_back("decision", decision_json(*document.decision));
+  if (document.diagnosed) members.emplace_back("diagnosis", diagnosis_json(*document.diagnosed));
   if (document.inferred) members.emplace_back("inferred", inferred_json(*document.inferred));
   append_decisions(members, document);
   members.emplace_back("warnings", array_json(document.warnings));

@@ -14,13 +14,14 @@ struct Schema {
   std::string_view use;
 };
 
-constexpr std::array<Schema, 8> kSchemas{{
+constexpr std::array<Schema, 9> kSchemas{{
     {kMachineSchema, "ddpx-predict and ddpx-validate take it as --machine"},
     {kMeasurementsSchema, "ddpx-calibrate takes it as --from"},
     {kLinkSchema, "ddpx-predict takes it as --link"},
     {kLinksSchema, "ddpx-predict takes it as --link"},
     {kNetworkSchema, "ddpx-predict and ddpx-validate take it as --network"},
     {kRunsSchema, "ddpx-validate takes it as --measured"},
+    {kPricesSchema, "ddpx-predict takes it as --price"},
     {kForecastSchema, "ddpx-predict --json writes it and no program reads it"},
     {kValidationSchema, "ddpx-validate --json writes it and no program reads it"},
 }};

@@ -49,9 +49,11 @@ struct Models {
   StepModel one;
   // The machine's own timing of exactly that one-GPU job.
   const MeasuredStep* measured_one = nullptr;
+  double fed_one = 0;  // the least that the loaders take for one GPU's step
 
   [[nodiscard]] double one_seconds(const Shift& shift) const {
-    return measured_one ? measured_one->time.value.value() : one.run(shift).total().value();
+    return measured_one ? std::max(fed_one, measured_one->time.value.value())
+                        : one.run(shift).total().value();
   }
   [[nodiscard]] double one_residual(double of_the_model) const {
     return measured_one ? measured_one->time.relative_error : of_the_model;
@@ -79,6 +81,7 @@ Models models_for(const Machine& machine, const Link& link, const Network& netwo
   // of them would break.
   if (models.measured_one && models.one.run().term(Term::host).value() > 0)
     models.measured_one = nullptr;
+  if (job.loader) models.fed_one = job.one_gpu().samples_per_step() / job.loader->rate(1);
   return models;
 }
 
@@ -183,6 +186,19 @@ Verdict verdict_of(const Interval& speedup) {
   if (speedup.low > 1.0) return Verdict::pays;
   if (speedup.high < 1.0) return Verdict::does_not_pay;
   return Verdict::too_close;
+}
+
+std::optional<Interval> measured_samples_per_s(const Machine& machine, const Network& network,
+                                               const Job& job, const Forecast& forecast) {
+  if (job.gpus > 1 || job.strategy.micro_batches > 1) return std::nullopt;
+  const MeasuredStep* step = measured_one_gpu_step(machine, network, job);
+  if (step == nullptr || forecast.step.term(Term::host).value() > 0) return std::nullopt;
+  const double least = job.loader ? job.samples_per_step() / job.loader->rate(1) : 0;
+  const double error = kNormalQuantile90 * step->time.relative_error;
+  const auto rate = [&](double factor) {
+    return job.samples_per_step() / std::max(least, factor * step->time.value.value());
+  };
+  return Interval{rate(1), rate(1 + error), rate(std::max(0.05, 1 - error))};
 }
 
 Forecast point_forecast(const Machine& machine, const Link& link, const Network& network,

@@ -54,6 +54,13 @@ struct Forecast {
 [[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,
                                 const Job& job, const ForecastOptions& options = {});
 
+// Samples per second by the machine's own timing of exactly this plain job on one GPU, fed by the
+// job's loader; nullopt where it holds none, or the host bounds `forecast`'s step (of that job). It
+// is what the speedup of more GPUs is measured against.
+[[nodiscard]] std::optional<Interval> measured_samples_per_s(const Machine& machine,
+                                                             const Network& network, const Job& job,
+                                                             const Forecast& forecast);
+
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,
                                       const Network& network, const Job& job);

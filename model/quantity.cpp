@@ -132,6 +132,16 @@ int parse_count(std::string_view place, std::string_view text, int least, int mo
   return static_cast<int>(number->value);
 }
 
+double parse_percent(std::string_view place, std::string_view text, double most) {
+  const auto number = leading_number(text);
+  if (!number || number->rest != "%" || !(number->value > 0) || number->value > 100 * most) {
+    reject(place, text,
+           "is no percentage above 0 up to " + std::to_string(static_cast<int>(100 * most)) +
+               "; accepted: a number and %, as 10%");
+  }
+  return number->value / 100;
+}
+
 double parse_amount(std::string_view place, std::string_view text) {
   return parse_with_unit(place, text, kAmounts,
                          "a number such as 350000000 or 350M (K, M, B or G, T)");

@@ -4,15 +4,23 @@
 #include <cmath>
 
 #include "model/clock.hpp"
+#include "model/conditions.hpp"
 #include "model/error.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr std::array<std::string_view, kTerms> kTermNames{
-    "forward", "backward",    "accumulation",          "contention",
-    "copies",  "compression", "exposed_communication", "optimizer",
-    "host",    "imbalance"};
+constexpr std::array<std::string_view, kTerms> kTermNames{"forward",
+                                                          "backward",
+                                                          "accumulation",
+                                                          "contention",
+                                                          "copies",
+                                                          "compression",
+                                                          "exposed_communication",
+                                                          "optimizer",
+                                                          "host",
+                                                          "imbalance",
+                                                          "loader"};
 constexpr std::array<std::string_view, kSources> kSourceNames{
     "compute", "memory", "link", "host", "contention", "hook", "clock"};
 
@@ -21,7 +29,8 @@ constexpr std::array<std::string_view, kSources> kSourceNames{
 constexpr double kAutocastBytes = 6;
 
 double busy_share(const Step& step) {
-  const double waiting = step.communication_share() + step.term(Term::host) / step.total();
+  const double waiting =
+      step.communication_share() + (step.term(Term::host) + step.term(Term::loader)) / step.total();
   return std::clamp(1.0 - waiting, 0.01, 1.0);
 }
 
@@ -40,6 +49,8 @@ std::string_view name(BoundBy bound) {
       return "communication";
     case BoundBy::host:
       return "host";
+    case BoundBy::loader:
+      return "loader";
   }
   return "?";
 }
@@ -66,6 +77,7 @@ double Step::communication_share() const { return term(Term::exposed_communicati
 double Step::communication_busy_share() const { return communication_busy / total(); }
 
 BoundBy Step::bound_by() const {
+  if (term(Term::loader).value() > 0) return BoundBy::loader;
   if (term(Term::host).value() > 0) return BoundBy::host;
   const Seconds device = total() - term(Term::exposed_communication) - term(Term::host);
   return term(Term::exposed_communication) > device ? BoundBy::communication : BoundBy::compute;
@@ -94,6 +106,8 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   }
   working_set_ = working_set();
   if (job.gpus > 1 && job.strategy.sync) price_collectives();
+  if (job.gpus > 1)
+    slowest_ = slowest_rank(machine.rank_spread, job.gpus, std::max(job.imbalance, job.straggler));
 }
 
 // Parameters, gradients, buckets and their 16-bit copies, and every product's output.

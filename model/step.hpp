@@ -31,8 +31,9 @@ enum class Term {
   optimizer,
   host,       // the host is slower than the device by this much
   imbalance,  // waiting for the slowest rank
+  loader,     // waiting for data
 };
-inline constexpr std::size_t kTerms = 10;
+inline constexpr std::size_t kTerms = 11;
 [[nodiscard]] std::string_view name(Term term);
 
 // Sources of uncertainty that a Shift moves, in standard errors.
@@ -63,7 +64,7 @@ struct Shift {
   [[nodiscard]] double of(Source source) const { return z[static_cast<std::size_t>(source)]; }
 };
 
-enum class BoundBy { compute, communication, host };
+enum class BoundBy { compute, communication, host, loader };
 [[nodiscard]] std::string_view name(BoundBy bound);
 
 struct Step {
@@ -76,7 +77,7 @@ struct Step {
   [[nodiscard]] double communication_share() const;
   [[nodiscard]] double communication_busy_share() const;
   // What the step would have to be rid of to get faster: the largest of device work, exposed
-  // communication and host.
+  // communication, host and loader.
   [[nodiscard]] BoundBy bound_by() const;
 };
 
@@ -173,6 +174,7 @@ class StepModel {
   double parameters_ = 0;
   Bytes working_set_{};  // touched once or more in every step
   std::size_t tensors_ = 0;
+  double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction
   bool extrapolated_ = false;
 };
 

@@ -216,11 +216,11 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
   c.now += optimizer;
   if (shared && job_.strategy.bucketed() && job_.strategy.sharding != Sharding::none)
     gather_updated(c, step, optimizer);
-  if (job_.gpus > 1 && machine_.rank_spread > 0) {
+  if (slowest_ > 0) {
     const double compute =
         (step.term(Term::forward) + step.term(Term::backward) + step.term(Term::accumulation))
             .value();
-    add(step, Term::imbalance, machine_.rank_spread * expected_maximum(job_.gpus) * compute);
+    add(step, Term::imbalance, slowest_ * compute);
   }
   if (const double usual = host_seconds(); usual > 0) {
     const HostCosts* costs = machine_.host_costs(job_.engine);
@@ -228,6 +228,10 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     const double seconds = usual * std::max(0.05, 1.0 + shift.of(Source::host) * error);
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);
+  }
+  if (job_.loader) {
+    const double fed = job_.samples_per_step() / job_.loader->rate(job_.gpus);
+    add(step, Term::loader, std::max(0.0, fed - step.total().value()));
   }
   return step;
 }

@@ -83,6 +83,8 @@ Job Job::one_gpu() const {
   Job job = *this;
   job.gpus = 1;
   job.strategy = Strategy{};
+  job.imbalance = 0;
+  job.straggler = 0;
   return job;
 }
 

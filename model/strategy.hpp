@@ -71,6 +71,17 @@ inline constexpr Bytes kZeroBucket{2e9};
 
 enum class Scaling { weak, strong };
 
+// What the data loaders deliver: to all ranks together, whose loaders share a host's cores and
+// disks, or to each.
+struct Loader {
+  double samples_per_s = 0;
+  bool per_rank = false;
+
+  [[nodiscard]] double rate(int gpus) const {
+    return per_rank ? samples_per_s * gpus : samples_per_s;
+  }
+};
+
 struct Job {
   int gpus = 2;
   // Per rank and micro-batch; under strong scaling the batch of one GPU, divided by `gpus`.
@@ -80,6 +91,10 @@ struct Job {
   Optimizer optimizer = Optimizer::sgd;
   Engine engine = Engine::torch;
   Strategy strategy;
+  // What else keeps scaling from being ideal (conditions.hpp); nothing is known of it unless given.
+  double imbalance = 0;  // work of the fullest rank over the mean, less one
+  double straggler = 0;  // time of one slow rank's compute over the others', less one
+  std::optional<Loader> loader{};
 
   // Samples one rank processes per micro-batch.
   [[nodiscard]] double samples_per_micro_batch() const;

@@ -61,7 +61,11 @@ std::string header() {
   for (const char* key : {"verdict", "communication_share", "communication_busy_share"})
     line.add(key);
   for (std::size_t i = 0; i < kTerms; ++i) line.add(std::string(name(static_cast<Term>(i))) + "_s");
-  return line.add("bound_by").add("extrapolated").add("break_even_batch_per_rank").take();
+  line.add("bound_by").add("extrapolated").add("break_even_batch_per_rank");
+  for (const char* key : {"cost_per_million_samples", "run_s", "run_cost", "target_speedup",
+                          "target_s", "target_cost"})
+    line.add(key);
+  return line.take();
 }
 
 }  // namespace
@@ -92,6 +96,10 @@ std::string csv_of(const ForecastDocument& document) {
     line.add(name(f.step.bound_by()))
         .add(outside)
         .add(optional_number(row.break_even_batch_per_rank));
+    const Plan plan = row.plan.value_or(Plan{});
+    for (const auto& interval : {plan.cost_per_million, plan.run_s, plan.run_cost,
+                                 plan.target_speedup, plan.target_s, plan.target_cost})
+      line.add(interval ? number(interval->value) : "");
     text += line.take();
   }
   return text;

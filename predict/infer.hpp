@@ -16,6 +16,11 @@ struct StepPair {
 // "t1=120ms,tn=180ms".
 [[nodiscard]] StepPair parse_step_pair(std::string_view place, std::string_view text);
 
+// No PCIe link that works gives less to an all-reduce on two ranks.
+inline constexpr BytesPerSecond kSlowestWorkingLink{0.1e9};
+// What an all-reduce of this bus bandwidth looks like, in words.
+[[nodiscard]] std::string_view reading_of(BytesPerSecond bandwidth);
+
 // Solves for the bus bandwidth at which the forecast step is the measured one; the answer is as
 // good as the assumption that nothing but the link is at fault. Throws UnmetError where no
 // bandwidth explains the step: it is no slower than one with free communication, or slower than the

@@ -14,6 +14,10 @@ Machine for_known_step(Machine machine) {
   return machine;
 }
 
+void use_any_dtype(Job& job, const Machine& machine) {
+  if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
+}
+
 Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model,
                          std::string_view place) {
   const Seconds optimizer =

@@ -24,6 +24,9 @@ inline constexpr double kStepResidual = 0.13;
 // `machine` for a model known by its step alone: at least that spread and residual.
 [[nodiscard]] Machine for_known_step(Machine machine);
 
+// A stated time is priced in whatever dtype the machine has products of: there are none to price.
+void use_any_dtype(Job& job, const Machine& machine);
+
 // The network whose one-GPU step on `machine` is the measured one: the optimizer's share
 // (optimizer_traffic over the machine's bandwidth) is taken out, the rest is compute in proportion
 // to the samples. Its tensors are few enough that launching them does not take longer than the step

@@ -74,6 +74,48 @@ void add_training(CommandLine& line, Options& o) {
             "reshard=no, zero=1|2|3, hsdp=RxS;\ncommas combine, repeat to compare (default: ddp)");
 }
 
+void add_conditions(CommandLine& line, Options& o) {
+  constexpr const char* kGroup = "Conditions of ideal scaling";
+  line.one(
+      kGroup, "--loader-rate", o.loader_rate, "R|R/rank",
+      "samples/s that the data loaders deliver to all\nranks together, or as 500/rank to each");
+  line.one(kGroup, "--imbalance", o.imbalance, "PERCENT",
+           "work of the fullest rank above the mean, as 10%");
+  line.one(kGroup, "--straggler", o.straggler, "PERCENT|spread=P",
+           "compute of one slow rank above the others', as\n20%; or the standard deviation between "
+           "ranks, as\nspread=3% (default: the machine's)");
+}
+
+void add_decision(CommandLine& line, Options& o) {
+  constexpr const char* kGroup = "Time to target and money";
+  line.one(kGroup, "--samples", o.samples, "COUNT",
+           "samples of the run; with --critical-batch those\none GPU needs to the target");
+  line.one(kGroup, "--critical-batch", o.critical_batch, "B|LOW:HIGH|unknown",
+           "add what a larger global batch costs in samples\n(unknown: the public 1K:20K)");
+  line.one(kGroup, "--learning-rate", o.learning_rate, "ALPHA",
+           "at one GPU's batch: add the rate of each plan");
+  line.one(kGroup, "--rate-rule", o.rate_rule, "linear|sqrt",
+           "how it follows the batch (default: linear for sgd,\nsqrt for adamw)");
+  line.one(kGroup, "--price", o.price, "P|FILE",
+           "of a GPU-hour, or a ddpx.prices file: add what\nsamples, the run and the target cost");
+  line.one(kGroup, "--deadline", o.deadline, "TIME",
+           "add the cheapest plan that meets it, as 24h; exit\ncode 1 when none does");
+}
+
+void add_diagnosis(CommandLine& line, Options& o) {
+  constexpr const char* kGroup = "Diagnosis";
+  line.one(
+      kGroup, "--diagnose", o.diagnose, "t1=TIME,tN=TIME,...",
+      "instead: what is wrong, from steps measured on 1, N,\n... GPUs (or r1=, rN=: samples/s "
+      "with --batch);\nalso busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
+      "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
+      "communication");
+  line.one(kGroup, "--rank-compute", o.rank_compute, "TIME,...",
+           "each rank's compute before the exchange");
+  line.one(kGroup, "--rank-wall", o.rank_wall, "TIME,...", "each rank's wall time of the step");
+  line.one(kGroup, "--rank-data", o.rank_data, "TIME,...", "each rank's wait for data in a step");
+}
+
 void add_answer(CommandLine& line, Options& o) {
   line.flag(kAnswer, "--crossover", o.crossover, "add the batch per rank from which on it pays");
   line.flag(kAnswer, "--explain", o.explain,
@@ -110,6 +152,9 @@ ParsedOptions parse_options(int argc, const char* const* argv, const std::string
   add_machine(line, parsed.options);
   add_network(line, parsed.options);
   add_training(line, parsed.options);
+  add_conditions(line, parsed.options);
+  add_decision(line, parsed.options);
+  add_diagnosis(line, parsed.options);
   add_answer(line, parsed.options);
   parsed.message = line.parse(argc, argv, kAnswer, version);
   return parsed;

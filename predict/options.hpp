@@ -30,6 +30,22 @@ struct Options {
   bool rank_strategies = false;
   std::optional<std::string> gpu_memory;
   std::vector<std::string> requirements;  // "speedup=1.8"
+  // What keeps ranks from working evenly and at once.
+  std::optional<std::string> loader_rate;  // "2000", "500/rank"
+  std::optional<std::string> imbalance;    // "10%"
+  std::optional<std::string> straggler;    // "20%", "spread=3%"
+  // Time to target, money.
+  std::optional<std::string> samples;
+  std::optional<std::string> critical_batch;  // "4000", "1000:20000", "unknown"
+  std::optional<std::string> learning_rate;
+  std::optional<std::string> rate_rule;
+  std::optional<std::string> price;  // "2.5" or a file
+  std::optional<std::string> deadline;
+  // What is really wrong.
+  std::optional<std::string> diagnose;  // "t1=120ms,t4=180ms"
+  std::optional<std::string> rank_compute;
+  std::optional<std::string> rank_wall;
+  std::optional<std::string> rank_data;
   bool crossover = false;
   bool explain = false;
   bool list_links = false;

@@ -7,6 +7,7 @@
 #include "io/file.hpp"
 #include "io/forecast_json.hpp"
 #include "io/provenance.hpp"
+#include "predict/diagnose.hpp"
 #include "predict/listing.hpp"
 #include "predict/options.hpp"
 #include "predict/resolve.hpp"
@@ -35,15 +36,20 @@ Answer link_answer(const Options& options) {
   return {result.text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }
 
+ForecastDocument document_of(const Options& options, const Resolvers& names) {
+  if (options.infer_link) return infer(options, names);
+  return options.diagnose ? diagnose(options, names) : run(query_from(options, names));
+}
+
 Answer forecast_answer(const Options& options) {
   std::ostringstream talk;  // held back: a failure says one line and no more
   const Resolvers names = resolvers(talk);
-  const ForecastDocument document =
-      options.infer_link ? infer(options, names) : run(query_from(options, names));
+  const ForecastDocument document = document_of(options, names);
   std::cerr << talk.str();
   for (const std::string& warning : document.warnings)
     std::cerr << "ddpx-predict: warning: " << warning << "\n";
-  const ExitCode code = document.unmet() ? ExitCode::unmet : ExitCode::success;
+  const bool unmet = document.unmet() || (options.deadline && !document.decision->row);
+  const ExitCode code = unmet ? ExitCode::unmet : ExitCode::success;
   if (options.json) return {io::to_json(document, io::provenance()), code};
   return {options.csv ? csv_of(document) : text_of(document), code};
 }

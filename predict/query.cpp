@@ -10,6 +10,8 @@
 
 namespace ddpx {
 
+// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
+// exactly that many ranks; else made of both levels.
 Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
   if (layout.nodes == 1) return link;
   if (query.inter_link) return two_level(link, *query.inter_link, layout, query.nics);
@@ -41,7 +43,19 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
-  if (job.gpus > 1) row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
+  if (job.gpus > 1) {
+    row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
+    row.conditions = conditions(row.forecast.step, machine.rank_spread, job);
+  }
+  if (setting.query.plan.asked()) {
+    const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
+    Forecast known = row.forecast;
+    if (const auto measured = measured_samples_per_s(machine, network, job, row.forecast))
+      known.samples_per_s = *measured;
+    row.plan = plan_of(setting.query.plan, known, job, layout, setting.given->name);
+    row.plan->fits = !(machine.device.memory.value() > 0) ||
+                     memory_needed(network, job) <= machine.device.memory;
+  }
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
   return row;
 }
@@ -61,10 +75,12 @@ std::optional<double> break_even(const Setting& setting, const Network& network)
 std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series,
                                       std::span<const ForecastRow> rows, SweepAxis axis) {
   std::vector<SweepPoint> points;
+  std::vector<SweepPoint> target;
   for (const ForecastRow& row : rows) {
     const double x = axis == SweepAxis::parameters ? row.parameters : row.job.batch_per_rank;
     if (!points.empty() && !(x > points.back().x)) return std::nullopt;
     points.push_back({x, row.forecast.speedup});
+    if (row.plan && row.plan->target_speedup) target.push_back({x, *row.plan->target_speedup});
   }
   CrossoverRow result;
   result.network = axis == SweepAxis::parameters ? series.name : rows.front().network;
@@ -82,6 +98,12 @@ std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSerie
   result.lowest_speedup = lowest->speedup;
   result.highest_speedup = highest->speedup;
   result.crossings = crossings(points);
+  if (!target.empty()) {
+    const auto [least, most] = std::minmax_element(target.begin(), target.end(), by_speedup);
+    result.lowest_target_speedup = least->speedup;
+    result.highest_target_speedup = most->speedup;
+    result.target_crossings = crossings(target);
+  }
   return result;
 }
 
@@ -103,6 +125,9 @@ class Runner {
   ForecastDocument take() {
     warn_of_more_than_linear();
     warn_of_memory();
+    if (query_.plan.asked()) decide();
+    document_.conditions_asked = query_.job.imbalance > 0 || query_.job.straggler > 0 ||
+                                 query_.job.loader || query_.spread_given;
     return std::move(document_);
   }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
@@ -145,6 +170,22 @@ class Runner {
     if (has.value() <= 0 || most_memory_ <= has) return;
     warn(hungriest_ + " needs at least " + size_text(most_memory_) + " on each GPU and a " +
          query_.machine.device.name + " has " + size_text(has) + ": it does not fit");
+  }
+
+  // Without a length of the run, or with several networks, plans are shown and none is chosen:
+  // cheaper ones would be those of the smaller network.
+  void decide() {
+    document_.decision.emplace();
+    document_.decision->question = query_.plan;
+    std::vector<Plan> plans;
+    for (const ForecastRow& row : document_.rows) plans.push_back(row.plan.value());
+    if (!query_.plan.samples || query_.networks.size() > 1 ||
+        !query_.networks.front().sweep.empty())
+      return;
+    if (const auto choice = cheapest(plans, query_.plan.deadline)) {
+      document_.decision->row = choice->plan;
+      document_.decision->certain = choice->certain;
+    }
   }
 
   void add_row(const Setting& setting, const Network& network) {

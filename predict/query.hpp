@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "model/plan.hpp"
 #include "model/two_level.hpp"
 #include "predict/result.hpp"
 
@@ -37,12 +38,14 @@ struct Query {
   std::vector<Strategy> strategies{Strategy{}};
   // Scaling, dtype, optimizer and engine of every row.
   Job job;
+  PlanQuestion plan;
   bool crossover = false;
   bool explain = false;
   // Instead of rows: strategies side by side, or what would meet each requirement.
   bool rank = false;
   std::optional<Bytes> gpu_memory;
   std::vector<Requirement> requirements;
+  bool spread_given = false;          // machine.rank_spread is --straggler's
   std::vector<std::string> warnings;  // of the resolution; handed through
 };
 

@@ -11,6 +11,7 @@
 #include "predict/measured.hpp"
 #include "predict/request_decisions.hpp"
 #include "predict/request_gpus.hpp"
+#include "predict/request_plan.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -73,11 +74,6 @@ bool gives_key(const std::string& spec, const std::string& key) {
          spec.find("," + key + "=") != std::string::npos;
 }
 
-// What is no path is meant as a generator, and refused as one when it is misspelt.
-bool is_file(std::string_view text) {
-  return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
-}
-
 std::vector<NetworkSeries> networks_of(const Options& options, const std::optional<Sweep>& sweep,
                                        const Resolvers& resolvers) {
   const bool widths = sweep && sweep->key != "batch";
@@ -135,20 +131,6 @@ std::vector<Strategy> strategies_of(const Options& options) {
   return list;
 }
 
-Job job_of(const Options& options) {
-  Job job;
-  if (options.engine)
-    job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
-  if (options.dtype)
-    job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
-  if (options.optimizer)
-    job.optimizer =
-        word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
-  if (options.scaling)
-    job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
-  return job;
-}
-
 // Options that describe how ranks exchange gradients, when none do.
 void check_exchange(const Query& query, const Options& options) {
   const bool quiet = std::any_of(query.strategies.begin(), query.strategies.end(),
@@ -191,11 +173,6 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 
-// A stated time is priced in whatever dtype the machine has products of: there are none to price.
-void use_any_dtype(Job& job, const Machine& machine) {
-  if (!machine.products.empty()) job.dtype = machine.products.front().product.dtype;
-}
-
 void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
   MeasuredModel model{parse_amount("--params", options.params.value()),
                       parse_time("--step-time", options.step_time.value()), query.batches.front()};
@@ -209,6 +186,7 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
                              ", one standard error " + percent_text(kGpuCarryError));
   }
   query.machine = for_known_step(std::move(query.machine));
+  use_spread(query.machine, options);
   query.networks = {fixed(measured_network(query.machine, query.job, model))};
   query.networks.front().size = size_of(query.networks.front().at(0));
   if (options.machine || options.gpu) return;
@@ -218,6 +196,24 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
 }
 
 }  // namespace
+
+bool is_file(std::string_view text) {
+  return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
+}
+
+Job job_of(const Options& options) {
+  Job job;
+  if (options.engine)
+    job.engine = word_of<Engine>("--engine", *options.engine, engine_from, "native, torch");
+  if (options.dtype)
+    job.dtype = word_of<DType>("--dtype", *options.dtype, dtype_from, "fp32, tf32, bf16, fp16");
+  if (options.optimizer)
+    job.optimizer =
+        word_of<Optimizer>("--optimizer", *options.optimizer, optimizer_from, "sgd, adamw");
+  if (options.scaling)
+    job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
+  return job;
+}
 
 ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   check(options);
@@ -259,10 +255,12 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   query.strategies = strategies_of(options);
   query.gpus = gpus_of(options);
   check_exchange(query, options);
+  use_conditions(query, options);
   if (options.batch) query.batches = distinct_list("--batch", *options.batch, batch_of);
   std::optional<Sweep> sweep;
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
   query.machine = machine_for(options, resolvers);
+  use_spread(query.machine, options);
   if (query.gpus == kOneGpu) {
     query.links = {Link{}};
     query.links.front().name = "none";
@@ -276,6 +274,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.networks = networks_of(options, sweep, resolvers);
   }
   follow_captures(query, options);
+  use_plan(query, options, resolvers);
   if (sweep && sweep->key == "batch") {
     query.batches = sweep->values;
     query.batch_swept = true;

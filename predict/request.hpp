@@ -17,6 +17,7 @@ struct Resolvers {
   // Without a name: the link to take when none is asked for.
   std::function<Link(const std::optional<std::string>& name, const Machine& machine)> link;
   std::function<Network(const std::string& path)> network_file;
+  std::function<Prices(const std::string& path)> price_file;
 };
 
 // The network of a bare question ("--link nvlink"): the published study of two T4s, an MLP of depth
@@ -28,6 +29,13 @@ inline constexpr double kDefaultBatch = 256;
 // Checks what needs no file: lists and formats that exclude one another, options without effect.
 // Called first, so that a contradiction is reported even where a file is missing.
 void check(const Options& options);
+
+// Whether a --network is a path; what is none is meant as a generator, and refused as one when it
+// is misspelt.
+[[nodiscard]] bool is_file(std::string_view text);
+
+// Scaling, dtype, optimizer and engine.
+[[nodiscard]] Job job_of(const Options& options);
 
 // Throws InputError. Calls check() first.
 [[nodiscard]] Query query_from(const Options& options, const Resolvers& resolvers);

@@ -31,6 +31,19 @@ std::vector<Given> forecast_options(const Options& o) {
           {"--optimizer", o.optimizer.has_value()},
           {"--scaling", o.scaling.has_value()},
           {"--strategy", !o.strategies.empty()},
+          {"--loader-rate", o.loader_rate.has_value()},
+          {"--imbalance", o.imbalance.has_value()},
+          {"--straggler", o.straggler.has_value()},
+          {"--samples", o.samples.has_value()},
+          {"--critical-batch", o.critical_batch.has_value()},
+          {"--learning-rate", o.learning_rate.has_value()},
+          {"--rate-rule", o.rate_rule.has_value()},
+          {"--price", o.price.has_value()},
+          {"--deadline", o.deadline.has_value()},
+          {"--diagnose", o.diagnose.has_value()},
+          {"--rank-compute", o.rank_compute.has_value()},
+          {"--rank-wall", o.rank_wall.has_value()},
+          {"--rank-data", o.rank_data.has_value()},
           {"--check-link", o.check_link.has_value()},
           {"--infer-link", o.infer_link.has_value()},
           {"--crossover", o.crossover},
@@ -81,7 +94,7 @@ void check_decisions(const Options& o) {
 void check_measured_model(const Options& o) {
   if (o.step_time && !o.params)
     throw InputError("--step-time", "needs --params, the size of the model that was timed");
-  if (!o.params || o.infer_link) return;
+  if (!o.params || o.infer_link || o.diagnose) return;
   if (!o.step_time)
     throw InputError("--params",
                      "needs --step-time, the measured step on one GPU; or name a --network");
@@ -103,6 +116,36 @@ void check_measured_model(const Options& o) {
         "--sweep",
         "can vary only the batch of a model known by --params; accepted: batch=LOW:HIGH");
   }
+}
+
+void check_diagnosis(const Options& o) {
+  if (o.diagnose) {
+    refuse_beside(
+        o, "--diagnose", "says",
+        {"--diagnose", "--rank-compute", "--rank-wall", "--rank-data", "--loader-rate", "--batch",
+         "--params", "--network", "--link", "--inter-link", "--nics", "--gpus", "--machine",
+         "--gpu", "--engine", "--optimizer", "--scaling", "--strategy", "--json"});
+    return;
+  }
+  const auto alone = [](const char* flag, bool given) {
+    if (given)
+      throw InputError(flag, "is a measurement that only --diagnose looks at; add --diagnose");
+  };
+  alone("--rank-compute", o.rank_compute.has_value());
+  alone("--rank-wall", o.rank_wall.has_value());
+  alone("--rank-data", o.rank_data.has_value());
+}
+
+void check_decision(const Options& o) {
+  if (o.deadline && !o.samples)
+    throw InputError("--deadline", "needs --samples, how long the run is");
+  if (o.deadline && (o.networks.size() > 1 || (o.sweep && !o.sweep->starts_with("batch="))))
+    throw InputError("--deadline",
+                     "chooses a plan for one network; give one --network and no "
+                     "--sweep of its size");
+  if (o.rate_rule && !o.learning_rate && !o.critical_batch)
+    throw InputError("--rate-rule",
+                     "needs --learning-rate, the rate at one GPU's batch, or --critical-batch");
 }
 
 }  // namespace
@@ -132,6 +175,8 @@ void check(const Options& o) {
                        "needs --params, the number of parameters whose gradients are exchanged");
   }
   check_decisions(o);
+  check_diagnosis(o);
+  check_decision(o);
   check_measured_model(o);
   if (o.sweep && o.sweep->starts_with("batch=")) {
     if (o.networks.empty() && !o.params)

@@ -14,6 +14,7 @@
 #include "io/network_json.hpp"
 #include "io/nvbandwidth.hpp"
 #include "io/one_line.hpp"
+#include "io/prices_json.hpp"
 #include "io/topology_matrix.hpp"
 #include "model/error.hpp"
 #include "predict/link_text.hpp"
@@ -192,6 +193,9 @@ Resolvers resolvers(std::ostream& talk) {
   };
   result.network_file = [](const std::string& path) {
     return io::network_from_json(io::read_text(path), io::shown_path(path));
+  };
+  result.price_file = [](const std::string& path) {
+    return io::prices_from_json(io::read_text(path), io::shown_path(path));
   };
   return result;
 }

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "model/amdahl.hpp"
+#include "model/conditions.hpp"
 #include "model/crossover.hpp"
+#include "model/diagnosis.hpp"
 #include "model/forecast.hpp"
 #include "model/sensitivity.hpp"
 #include "predict/decisions.hpp"
+#include "model/plan.hpp"
 
 namespace ddpx {
 
@@ -55,8 +58,17 @@ struct ForecastRow {
   std::vector<std::string>
       rests_on;  // borrowed constants that this row uses: "host.per_bucket: prior: ..."
   std::optional<Amdahl> amdahl;  // through this row's speedup; nullopt on one GPU
-  std::optional<double> break_even_batch_per_rank;  // only asked for with --crossover
-  std::optional<Explanation> explanation;           // only with --explain
+  std::optional<double> break_even_batch_per_rank;               // only asked for with --crossover
+  std::optional<Explanation> explanation;                        // only with --explain
+  std::optional<std::array<Condition, kConditions>> conditions;  // nullopt on one GPU
+  std::optional<Plan> plan;  // where time to target or money was asked for
+};
+
+// The plan to take of those forecast, and the question all of them answer.
+struct Decision {
+  PlanQuestion question;
+  std::optional<std::size_t> row;  // nullopt: none fits, or none meets the deadline
+  bool certain = true;             // its whole interval meets the deadline
 };
 
 // What a sweep varies.
@@ -78,6 +90,10 @@ struct CrossoverRow {
   Interval lowest_speedup;  // along the sweep: they say what a sweep without crossing means
   Interval highest_speedup;
   std::vector<Crossing> crossings;
+  // The same for time to target (--critical-batch): where one GPU gets there as soon.
+  std::vector<Crossing> target_crossings;
+  std::optional<Interval> lowest_target_speedup;
+  std::optional<Interval> highest_target_speedup;
   // Smallest batch per rank from which on this many GPUs pay for the sweep's largest network;
   // nullopt: none up to kLargestBatch.
   std::optional<double> break_even_batch_per_rank;
@@ -97,6 +113,20 @@ struct InferredLink {
   std::string reading;             // what such a link is, in words
 };
 
+// What is wrong with a measured run (--diagnose).
+struct DiagnosedRun {
+  std::vector<StepPoint> points;  // ascending counts
+  // Where parameters are known: the bus bandwidth that explains each point by its link alone.
+  std::vector<std::optional<BytesPerSecond>> implied;
+  std::vector<std::optional<double>> each;  // a GPU's throughput over one alone
+  std::vector<PointFlag> flags;
+  StepPoint judged;  // the largest count that is not flagged
+  Diagnosis diagnosis;
+  std::string verdict;  // in words, with the number behind it
+  std::string next;     // the measurement to make next
+  std::vector<std::string> notes;
+};
+
 struct ForecastDocument {
   std::string machine;
   std::string device;
@@ -105,6 +135,9 @@ struct ForecastDocument {
   std::optional<InferredLink> inferred;
   std::vector<RankingRow> rankings;          // --rank-strategies
   std::vector<RequirementRow> requirements;  // --require
+  std::optional<Decision> decision;
+  std::optional<DiagnosedRun> diagnosed;
+  bool conditions_asked = false;  // --loader-rate, --imbalance or --straggler was given
   std::vector<std::string> warnings;
 
   // No strategy fits in any ranking, or nothing meets any requirement: exit code 1.

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <functional>
 
+#include "predict/conditions_text.hpp"
+#include "predict/diagnose_text.hpp"
 #include "predict/explain.hpp"
 #include "predict/ranking_text.hpp"
 #include "predict/requirement_text.hpp"
+#include "predict/plan_text.hpp"
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
@@ -177,13 +180,16 @@ std::string text_of(const ForecastDocument& document) {
     text += (text.empty() ? "" : "\n") + ranking_text(document, row);
   for (const RequirementRow& row : document.requirements)
     text += (text.empty() ? "" : "\n") + requirement_text(document, row);
+  if (document.diagnosed) text += diagnosis_text(*document.diagnosed);
   if (document.rows.empty()) return text;
   text += verdicts_in_words(document);
   text += crossovers_text(document);
   text += grounds_in_words(document);
   text += "\n" + rows_text(document);
+  text += plans_text(document);
   for (const ForecastRow& row : document.rows) {
     if (row.explanation) text += "\n" + explanation_text(document, row);
+    text += conditions_text(document, row);
   }
   return text;
 }

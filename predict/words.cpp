@@ -36,6 +36,18 @@ std::string crossing_text(const Crossing& c, SweepAxis axis) {
          amount_text(c.bracket_low) + " and " + amount_text(c.bracket_high) + ")";
 }
 
+// The same sweep in time to target.
+std::string target_text(const CrossoverRow& c) {
+  if (!c.lowest_target_speedup) return "";
+  std::string text = " In time to target it ";
+  if (!c.target_crossings.empty())
+    return text + "pays " + crossing_text(c.target_crossings.front(), c.axis) + ".";
+  const std::string range = factor_text(c.lowest_target_speedup->value) + " to " +
+                            factor_text(c.highest_target_speedup->value);
+  return text + (c.lowest_target_speedup->value >= 1 ? "is faster" : "is slower") +
+         " at every size: " + range + ".";
+}
+
 std::string without_crossing(const CrossoverRow& c) {
   const std::string range =
       factor_text(c.lowest_speedup.value) + " to " + factor_text(c.highest_speedup.value);
@@ -59,14 +71,14 @@ std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow&
   }
   if (!plain(c.strategy)) text += " with " + short_name(c.strategy);
   text += " ";
-  if (c.crossings.empty()) return text + without_crossing(c) + ".";
+  if (c.crossings.empty()) return text + without_crossing(c) + "." + target_text(c);
   text += "pays ";
   for (std::size_t i = 0; i < c.crossings.size() && i < 3; ++i) {
     text += (i == 0 ? "" : ", and again ") + crossing_text(c.crossings[i], c.axis);
   }
   if (c.crossings.size() > 3)
     text += ", and so on: " + std::to_string(c.crossings.size()) + " crossings in all";
-  return text + ".";
+  return text + "." + target_text(c);
 }
 
 std::string row_sentence(const ForecastDocument& document, const ForecastRow& row) {

@@ -80,12 +80,12 @@ TEST(ForecastJson, a_row_has_the_names_that_others_read) {
   EXPECT_EQ(r.at("engine").text(), "torch");
   EXPECT_EQ(r.at("dtype").text(), "fp32");
   EXPECT_EQ(r.at("optimizer").text(), "sgd");
-  expect_interval(r.at("step_time_s"), 1.023, 1.0, 1.1);
+  expect_interval(r.at("step_time_s"), 2.047, 2.0, 2.1);
   expect_interval(r.at("speedup"), 1.5, 1.25, 1.75);
   expect_interval(r.at("samples_per_s"), 500, 450, 550);
   EXPECT_EQ(r.at("verdict").text(), "pays");
-  EXPECT_DOUBLE_EQ(r.at("communication_share").number(), 0.064 / 1.023);
-  EXPECT_DOUBLE_EQ(r.at("communication_busy_share").number(), 0.5 / 1.023);
+  EXPECT_DOUBLE_EQ(r.at("communication_share").number(), 0.064 / 2.047);
+  EXPECT_DOUBLE_EQ(r.at("communication_busy_share").number(), 0.5 / 2.047);
   EXPECT_EQ(r.at("bound_by").text(), name(row().forecast.step.bound_by()));
   EXPECT_EQ(r.at("extrapolated").texts(), std::vector<std::string>{"4 ranks"});
   EXPECT_EQ(r.at("amdahl").at("parallel_fraction").number(), 0.5);
@@ -93,13 +93,67 @@ TEST(ForecastJson, a_row_has_the_names_that_others_read) {
   EXPECT_FALSE(r.find("explanation"));
 }
 
+TEST(ForecastJson, decisions_are_written_with_their_rows) {
+  ForecastDocument d = document();
+  d.rows[0].conditions = conditions(d.rows[0].forecast.step, 0, d.rows[0].job);
+  PlanQuestion question;
+  question.samples = 1e6;
+  question.critical = CriticalBatch{100, 400, false};
+  question.prices = Prices{"EUR", 2, {}};
+  d.rows[0].plan = plan_of(question, d.rows[0].forecast, d.rows[0].job, {2, 2}, "nvlink4");
+  d.decision = Decision{question, 0, true};
+  const Document written = parsed(d);
+  const Reader row = Reader(written).at("rows").elements().front();
+  EXPECT_TRUE(row.at("conditions").at("communication").at("known").boolean());
+  EXPECT_FALSE(row.at("conditions").at("loader").at("known").boolean());
+  const Reader plan = row.at("plan");
+  EXPECT_EQ(plan.at("global_batch").number(), 1024);
+  EXPECT_EQ(plan.at("price_per_hour").number(), 8);
+  expect_interval(plan.at("run_s"), 1e6 / 500, 1e6 / 550, 1e6 / 450);
+  EXPECT_DOUBLE_EQ(plan.at("target_samples").at("value").number(), 1e6 * (1 + 1024.0 / 200) / 2.28);
+  const Reader decision = Reader(written).at("decision");
+  EXPECT_EQ(decision.at("row").number(), 0);
+  EXPECT_EQ(decision.at("currency").text(), "EUR");
+  EXPECT_EQ(decision.at("critical_batch").at("value").number(), 200);
+}
+
+TEST(ForecastJson, a_diagnosis_is_written_with_its_numbers) {
+  ForecastDocument d;
+  DiagnosedRun run;
+  run.points = {{1, Seconds(1), {}, {}}, {4, Seconds(3), {}, {}}};
+  run.implied = {std::nullopt, BytesPerSecond(1e9)};
+  run.each = {1, 1.0 / 3};
+  run.judged = run.points[1];
+  run.flags = {{4, PointFault::more_than_linear, 1.2, 1}};
+  run.diagnosis = {Cause::slow_rank, Seconds(2), {{Cause::slow_rank, Seconds(1.5), 3}}, true};
+  run.verdict = "v";
+  run.next = "n";
+  d.diagnosed = run;
+  const Document written = parsed(d);
+  const Reader diagnosis = Reader(written).at("diagnosis");
+  EXPECT_EQ(diagnosis.at("verdict").text(), "slow_rank");
+  EXPECT_EQ(diagnosis.at("excess_s").number(), 2);
+  EXPECT_EQ(diagnosis.at("findings").elements().front().at("rank").number(), 3);
+  EXPECT_EQ(diagnosis.at("points").elements()[1].at("implied_bus_bandwidth_bytes_per_s").number(),
+            1e9);
+  EXPECT_EQ(diagnosis.at("suspect_points").elements().front().at("fault").text(),
+            "more_than_linear");
+}
+
 TEST(ForecastJson, the_terms_add_up_to_the_step) {
   const Document d = parsed(document());
   const Reader row = Reader(d).at("rows").elements().front();
-  const std::vector<std::string_view> names = {
-      "forward", "backward",    "accumulation",          "contention",
-      "copies",  "compression", "exposed_communication", "optimizer",
-      "host",    "imbalance"};
+  const std::vector<std::string_view> names = {"forward",
+                                               "backward",
+                                               "accumulation",
+                                               "contention",
+                                               "copies",
+                                               "compression",
+                                               "exposed_communication",
+                                               "optimizer",
+                                               "host",
+                                               "imbalance",
+                                               "loader"};
   row.at("terms_s").only(names);
   double sum = 0;
   for (const std::string_view term : names) sum += row.at("terms_s").at(term).number();

@@ -214,5 +214,24 @@ TEST(Verdicts, depend_on_where_one_lies) {
   EXPECT_EQ(name(Verdict::does_not_pay), "does_not_pay");
 }
 
+TEST(MeasuredSamples, of_one_gpu_are_those_its_speedup_is_measured_against) {
+  Machine m = machine();
+  m.one_gpu_steps.push_back(
+      {network().name, 1, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(10), 0.1, ""}});
+  const Job one = kJob.one_gpu();
+  const Forecast f = forecast(m, Link{}, network(), one);
+  const auto rate = measured_samples_per_s(m, network(), one, f);
+  ASSERT_TRUE(rate);
+  EXPECT_DOUBLE_EQ(rate->value, 0.1);
+  EXPECT_DOUBLE_EQ(rate->low, 1 / (10 * (1 + 0.1 * kNormalQuantile90)));
+  const Forecast two = forecast(m, link(2), network(), kJob);
+  EXPECT_NEAR(two.speedup.value, two.samples_per_s.value / rate->value, 1e-12);
+  EXPECT_FALSE(measured_samples_per_s(m, network(), kJob, two)) << "two GPUs";
+  EXPECT_FALSE(measured_samples_per_s(machine(), network(), one, f)) << "never timed";
+  Job fed = one;
+  fed.loader = Loader{0.05, false};
+  EXPECT_DOUBLE_EQ(measured_samples_per_s(m, network(), fed, f)->value, 0.05);
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "model/conditions.hpp"
 #include "model/step.hpp"
 #include "tests/support/tiny_machine.hpp"
 
@@ -200,6 +201,29 @@ TEST(EveryStep, is_the_same_every_time) {
     const StepModel model(s.machine, s.link, s.network, s.job);
     ASSERT_EQ(model.run().total(), model.run().total());
     ASSERT_EQ(StepModel(s.machine, s.link, s.network, s.job).run().total(), model.run().total());
+  }
+}
+
+TEST(EveryStep, is_never_faster_for_uneven_work_a_slow_rank_or_a_loader) {
+  Random random(8);
+  for (int round = 0; round < kRounds / 4; ++round) {
+    Setting s = random_setting(random);
+    const double total = StepModel(s.machine, s.link, s.network, s.job).run().total().value();
+    if (random.chance(0.5)) s.job.imbalance = random.between(0, 1);
+    if (random.chance(0.5)) s.job.straggler = random.between(0, 1);
+    if (random.chance(0.5))
+      s.job.loader =
+          Loader{s.job.samples_per_step() / total * random.size(0.1, 10), random.chance(0.5)};
+    const Step worse = StepModel(s.machine, s.link, s.network, s.job).run();
+    ASSERT_GE(worse.total().value(), total * (1 - 1e-9));
+    for (const Condition& c : conditions(worse, s.machine.rank_spread, s.job)) {
+      ASSERT_GE(c.lost, -1e-12) << name(c.kind);
+      ASSERT_LE(c.lost, 1) << name(c.kind);
+      ASSERT_TRUE(std::isfinite(c.figure)) << name(c.kind);
+    }
+    if (s.job.gpus == 1) {
+      ASSERT_EQ(worse.term(Term::imbalance).value(), 0);
+    }
   }
 }
 

@@ -1,0 +1,65 @@
+#include "predict/conditions_text.hpp"
+
+#include "predict/text.hpp"
+#include "predict/words.hpp"
+
+namespace ddpx {
+namespace {
+
+std::string noun(ConditionKind kind) {
+  switch (kind) {
+    case ConditionKind::communication:
+      return "communication negligible";
+    case ConditionKind::even_work:
+      return "work even";
+    case ConditionKind::no_straggler:
+      return "no rank slow";
+    case ConditionKind::loader:
+      break;
+  }
+  return "loader keeps up";
+}
+
+std::string figure_text(const Condition& condition) {
+  switch (condition.kind) {
+    case ConditionKind::communication:
+      return percent_text(condition.figure) + " of the step";
+    case ConditionKind::even_work:
+      return condition.known ? "fullest rank " + factor_text(condition.figure) + " the mean"
+                             : "assumed (--imbalance)";
+    case ConditionKind::no_straggler:
+      return condition.known ? "slowest rank " + factor_text(condition.figure) + " the mean"
+                             : "assumed (--straggler)";
+    case ConditionKind::loader:
+      break;
+  }
+  return condition.known ? factor_text(condition.figure) + " of what the ranks consume"
+                         : "must give " + amount_text(condition.figure) + " samples/s";
+}
+
+std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
+  TextTable table({{"condition", true}, {"figure", true}, {"costs"}, {"holds", true}});
+  std::string broken;
+  for (const Condition& c : *row.conditions) {
+    table.add({noun(c.kind), figure_text(c), c.known ? percent_text(c.lost) : "-",
+               !c.known    ? "unknown"
+               : c.holds() ? "yes"
+                           : "no"});
+    if (!c.holds()) broken += (broken.empty() ? "" : "; ") + noun(c.kind);
+  }
+  const std::string where = setting_text(row.job.gpus, document.device, row.link) + ", " +
+                            shortened(ascii(row.network), 48) + ", " + describe(row.job.strategy);
+  const std::string verdict =
+      broken.empty() ? "No condition of ideal scaling that is known is broken: " + where
+                     : "Not ideal for lack of: " + broken + " (" + where + ")";
+  return "\n" + wrapped(verdict) + table.text();
+}
+
+}  // namespace
+
+std::string conditions_text(const ForecastDocument& document, const ForecastRow& row) {
+  const bool asked = document.conditions_asked || row.explanation;
+  return row.conditions && asked ? row_text(document, row) : "";
+}
+
+}  // namespace ddpx

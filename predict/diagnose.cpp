@@ -1,0 +1,271 @@
+#include "predict/diagnose.hpp"
+
+#include <algorithm>
+
+#include "model/error.hpp"
+#include "model/network_spec.hpp"
+#include "model/quantity.hpp"
+#include "predict/diagnose_text.hpp"
+#include "predict/grounds.hpp"
+#include "predict/infer.hpp"
+#include "predict/measured.hpp"
+#include "predict/request_diagnose.hpp"
+#include "predict/request_gpus.hpp"
+#include "predict/request_plan.hpp"
+#include "predict/text.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr Bytes kSmallest{4};
+// Two counts that need links so far apart do not have one link in common.
+constexpr double kOtherLink = 1.5;
+
+struct Case {
+  const Options& options;
+  const Resolvers& resolvers;
+  Machine machine;
+  Job job;
+  MeasuredRun run;
+  std::optional<double> parameters;
+};
+
+// How the GPUs of a count are spread over nodes: as --gpus says, else one node.
+NodeLayout layout_of(const Options& options, int gpus) {
+  if (!options.gpus) return {1, gpus};
+  for (const NodeLayout& layout : gpus_of(options)) {
+    if (layout.gpus() == gpus) return layout;
+  }
+  throw InputError("--gpus", "'" + shown(*options.gpus) + "' does not say how the " +
+                                 std::to_string(gpus) +
+                                 " GPUs that are judged are spread; add them, as 3x8");
+}
+
+Link link_of(const Case& c, int gpus) {
+  Link link = c.resolvers.link(c.options.links.front(), c.machine);
+  const NodeLayout layout = layout_of(c.options, gpus);
+  if (layout.nodes == 1) return link;
+  if (!c.options.inter_link)
+    throw InputError("--gpus", std::to_string(layout.nodes) + "x" +
+                                   std::to_string(layout.gpus_per_node) +
+                                   " needs --inter-link, what joins the nodes");
+  std::optional<int> nics;
+  if (c.options.nics) nics = parse_count("--nics", *c.options.nics, 1, 1024);
+  return two_level(link, c.resolvers.link(*c.options.inter_link, c.machine), layout, nics);
+}
+
+Job job_on(const Case& c, int gpus) {
+  Job job = c.job;
+  job.gpus = gpus;
+  // Without --batch it cancels: the steps are of the same batch, whatever it was.
+  if (!c.options.batch) job.batch_per_rank = gpus;
+  return job;
+}
+
+ExchangeForecast exchange_of(const Case& c, const StepPoint& one, int gpus) {
+  const Job job = job_on(c, gpus);
+  const Link link = link_of(c, gpus);
+  const Network network = measured_network(
+      c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
+  const Forecast usual = forecast(for_known_step(c.machine), link, network, job);
+  const Step step = StepModel(c.machine, link, network, job).run();
+  const Step alone = StepModel(c.machine, link, network, job.one_gpu()).run();
+  const double work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
+  const Seconds share = (alone.total() - alone.term(Term::host)) * work;
+  ExchangeForecast exchange;
+  exchange.exposed = std::max(Seconds{}, step.total() - step.term(Term::host) - share);
+  // Its interval without the host, whose time is no evidence of communication.
+  const double up = usual.step_time_s.high / usual.step_time_s.value;
+  exchange.high = std::max(Seconds{}, (step.total() - step.term(Term::host)) * up - share);
+  Seconds all{};
+  Seconds latency{};
+  for (const CollectiveRow& row : explain(c.machine, link, network, job).collectives) {
+    const Seconds smallest = price(link, {row.kind, DType::fp32, kSmallest, gpus}).time;
+    all += row.time;
+    latency += std::min(row.time, smallest);
+  }
+  if (all.value() > 0) exchange.latency_share = latency / all;
+  return exchange;
+}
+
+std::optional<BytesPerSecond> implied_by(const Case& c, const StepPoint& one,
+                                         const StepPoint& many) {
+  try {
+    return infer_link(c.machine, job_on(c, many.gpus), *c.parameters, {one.time, many.time})
+        .bus_bandwidth;
+  } catch (const UnmetError&) {
+    return std::nullopt;  // no slower than free communication, or slower than any link
+  }
+}
+
+std::vector<MeasuredSpeedup> speedups(const Case& c) {
+  const StepPoint& one = c.run.points.front();
+  std::vector<MeasuredSpeedup> result;
+  for (const StepPoint& point : c.run.points) {
+    const Job job = job_on(c, point.gpus);
+    const double samples = job.samples_per_step() / job.one_gpu().samples_per_step();
+    result.push_back(
+        {static_cast<double>(point.gpus), point.gpus == 1 ? 1 : samples * (one.time / point.time)});
+  }
+  return result;
+}
+
+void add_notes(const Case& c, DiagnosedRun& result) {
+  for (const PointFlag& flag : result.flags) {
+    const std::string gpus = std::to_string(flag.gpus) + " GPUs";
+    result.notes.push_back(
+        flag.fault == PointFault::more_than_linear
+            ? "The step on " + gpus + " is suspect: each does " + factor_text(flag.ratio) +
+                  " what one does alone, more than linear. One of the two was mistimed or trained "
+                  "another batch."
+            : "The step on " + gpus + " is suspect: on " + std::to_string(flag.against) +
+                  " each does " + factor_text(flag.ratio) +
+                  " as much, and no link makes fewer ranks slower. That run looks broken "
+                  "(placement, shared memory, another job).");
+  }
+  const std::vector<Seconds>& wall = c.run.ranks.wall;
+  if (!wall.empty()) {
+    const auto [least, most] = std::minmax_element(wall.begin(), wall.end());
+    result.notes.push_back("Wall times of the ranks differ by " + percent_text(*most / *least - 1) +
+                           " and name no rank: all wait for the slowest at the exchange. Time each "
+                           "rank's compute before it (--rank-compute).");
+  }
+  const BytesPerSecond* first = nullptr;
+  int first_gpus = 0;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    if (!result.implied[i]) continue;
+    const int gpus = result.points[i].gpus;
+    if (first != nullptr && *first / *result.implied[i] > kOtherLink) {
+      result.notes.push_back("The step on " + std::to_string(gpus) + " GPUs needs a link of " +
+                             rate_text(*result.implied[i]) + ", that on " +
+                             std::to_string(first_gpus) + " one of " + rate_text(*first) +
+                             ": it is worse than one link explains.");
+    }
+    if (first == nullptr) {
+      first = &*result.implied[i];
+      first_gpus = gpus;
+    }
+  }
+}
+
+// A small collective that takes long in a trace waits for a rank that comes late.
+DiagnosedRun diagnose_message(const Case& c) {
+  const std::vector<NodeLayout> layouts = gpus_of(c.options);
+  if (c.options.links.empty() || !c.options.gpus || layouts.size() != 1 ||
+      layouts.front().gpus() < 2)
+    throw InputError("--diagnose",
+                     "message= needs --link and the one count of --gpus, to forecast "
+                     "what the collective takes");
+  const int gpus = layouts.front().gpus();
+  const Seconds alone =
+      price(link_of(c, gpus), {Collective::all_reduce, DType::fp32, *c.run.message, gpus}).time;
+  DiagnosedRun result;
+  result.judged = {gpus, *c.run.took, {}, {}};
+  const Seconds wait = std::max(Seconds{}, *c.run.took - alone);
+  result.diagnosis.excess = wait;
+  result.diagnosis.findings = {{Cause::slow_rank, wait, std::nullopt}};
+  const bool waits = wait > *c.run.took * 0.5;
+  result.diagnosis.verdict = waits ? Cause::slow_rank : Cause::none;
+  result.verdict = "An all-reduce of " + size_text(*c.run.message) + " on " + std::to_string(gpus) +
+                   " ranks takes " + time_text(alone) + " over this link and " +
+                   time_text(*c.run.took) + " in the run: " +
+                   (waits ? "the rest is waiting for a rank that comes late, not the link."
+                          : "it is the transfer.");
+  result.next = waits
+                    ? "each rank's compute before the exchange (--rank-compute) names the late one"
+                    : "the exchange of the whole step: t1=, tN= with --params";
+  return result;
+}
+
+DiagnosedRun diagnose_steps(const Case& c) {
+  DiagnosedRun result;
+  result.points = c.run.points;
+  result.implied.resize(result.points.size());
+  result.each.resize(result.points.size());
+  result.judged = result.points.back();
+  Observation observation;
+  observation.ranks = c.run.ranks;
+  const StepPoint* one = result.points.front().gpus == 1 ? &result.points.front() : nullptr;
+  if (one != nullptr) {
+    const std::vector<MeasuredSpeedup> measured = speedups(c);
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      result.each[i] = measured[i].speedup / measured[i].gpus;
+    result.flags = flag_points(measured);
+    for (const StepPoint& point : result.points) {
+      const bool flagged =
+          std::any_of(result.flags.begin(), result.flags.end(),
+                      [&](const PointFlag& flag) { return flag.gpus == point.gpus; });
+      if (!flagged && point.gpus > 1) result.judged = point;
+    }
+    observation.one = *one;
+    for (std::size_t i = 1; c.parameters && i < result.points.size(); ++i)
+      result.implied[i] = implied_by(c, *one, result.points[i]);
+  }
+  const int gpus = result.judged.gpus;
+  const Job job = job_on(c, gpus);
+  observation.many = result.judged;
+  observation.work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
+  if (job.loader) observation.fed = Seconds(job.samples_per_step() / job.loader->rate(gpus));
+  if (c.parameters && one != nullptr && !c.options.links.empty())
+    observation.exchange = exchange_of(c, *one, gpus);
+  result.diagnosis = diagnose(observation);
+  const DiagnosisWords words = diagnosis_words(
+      result, c.options.links.empty() ? "" : c.options.links.front(), c.parameters.value_or(0));
+  result.verdict = words.verdict;
+  result.next = words.next;
+  add_notes(c, result);
+  return result;
+}
+
+// A network counts by its parameters: its time is the measured one.
+std::optional<double> parameters_of(const Options& options, const Resolvers& resolvers) {
+  if (options.params) return parse_amount("--params", *options.params);
+  if (options.networks.empty()) return std::nullopt;
+  const std::string& text = options.networks.front();
+  return (is_file(text) ? resolvers.network_file(text) : network_from(text)).parameters();
+}
+
+void check_flags(const Options& options) {
+  const auto useless = [](const char* flag, const std::string& why) {
+    throw InputError(flag,
+                     "cannot change what --diagnose says " + why + "; leave it out or add it");
+  };
+  if (options.links.size() > 1) throw InputError("--link", "is the link of the run; give it once");
+  if (options.strategies.size() > 1)
+    throw InputError("--strategy", "is the strategy of the run; give it once");
+  if (options.networks.size() > 1 || (options.params && !options.networks.empty()))
+    throw InputError("--network", "is the network of the run; give it once, or --params");
+  const bool message = options.diagnose->find("message=") != std::string::npos;
+  const bool sized = options.params || !options.networks.empty();
+  if (!options.links.empty() && !sized && !message)
+    useless("--link", "without --params or --network");
+  if (options.inter_link && !options.gpus)
+    throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
+  if (options.inter_link && options.links.empty()) useless("--inter-link", "without --link");
+  if (options.nics && !options.inter_link) useless("--nics", "without --inter-link");
+  if (options.loader_rate && !options.batch)
+    throw InputError("--loader-rate", "needs --batch, the samples of a step on each GPU");
+  if (options.batch && options.batch->find(',') != std::string::npos)
+    throw InputError("--batch", "'" + shown(*options.batch) + "' must be the one batch of the run");
+}
+
+}  // namespace
+
+ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
+  check(options);
+  check_flags(options);
+  Case c{options, resolvers, machine_for(options, resolvers), job_of(options), {}, std::nullopt};
+  use_any_dtype(c.job, c.machine);
+  if (!options.strategies.empty()) c.job.strategy = parse_strategy(options.strategies.front());
+  if (options.batch) c.job.batch_per_rank = parse_amount("--batch", *options.batch);
+  if (options.loader_rate) c.job.loader = loader_of(*options.loader_rate);
+  c.parameters = parameters_of(options, resolvers);
+  c.run = measured_run(options, c.job);
+  ForecastDocument document;
+  document.machine = c.machine.name;
+  document.device = c.machine.device.name;
+  document.diagnosed = c.run.points.empty() ? diagnose_message(c) : diagnose_steps(c);
+  return document;
+}
+
+}  // namespace ddpx

@@ -1,0 +1,175 @@
+#include "predict/diagnose_text.hpp"
+
+#include <algorithm>
+
+#include "predict/infer.hpp"
+#include "predict/text.hpp"
+
+namespace ddpx {
+namespace {
+
+const std::optional<BytesPerSecond>& implied_at(const DiagnosedRun& run) {
+  static const std::optional<BytesPerSecond> kNone;
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    if (run.points[i].gpus == run.judged.gpus) return run.implied[i];
+  }
+  return kNone;
+}
+
+std::string excess_text(const DiagnosedRun& run) {
+  const StepPoint& judged = run.judged;
+  const std::string gpus = std::to_string(judged.gpus) + " GPUs";
+  if (!run.diagnosis.excess) return "A step on " + gpus + " takes " + time_text(judged.time) + ". ";
+  const Seconds excess = *run.diagnosis.excess;
+  const double efficiency = (judged.time - excess) / judged.time;
+  const std::string speedup =
+      factor_text(judged.gpus * efficiency) + " of " + std::to_string(judged.gpus);
+  if (run.diagnosis.verdict == Cause::none) return "On " + gpus + " training is " + speedup + ". ";
+  return "On " + gpus + " a step takes " + time_text(judged.time) + ", " + time_text(excess) +
+         " longer than its share of the work takes one GPU (" + speedup + "). ";
+}
+
+std::string share_text(const DiagnosedRun& run, Seconds explains) {
+  return run.diagnosis.excess ? time_text(explains) + ", " +
+                                    percent_text(explains / *run.diagnosis.excess) + " of that"
+                              : time_text(explains) + ", " +
+                                    percent_text(explains / run.judged.time) + " of the step";
+}
+
+// An exchange that would take much longer than what is to be explained runs over a faster link.
+constexpr double kTooMuch = 1.5;
+
+std::string exchange_text(const DiagnosedRun& run, Cause cause, const std::string& link,
+                          double parameters) {
+  const Finding* found = run.diagnosis.finding(cause);
+  const Seconds explains = found == nullptr ? Seconds{} : found->explains;
+  const std::string what =
+      "over " + shortened(ascii(link), 40) +
+      (cause == Cause::latency
+           ? " the latency of its messages takes "
+           : " exchanging the gradients of " + amount_text(parameters) + " parameters takes ");
+  if (!run.diagnosis.excess || explains < *run.diagnosis.excess * kTooMuch)
+    return what + share_text(run, explains);
+  return what + time_text(explains) +
+         ", more than all of that: the link is faster than it was named, or less is exchanged";
+}
+
+std::string which_rank(const DiagnosedRun& run, Cause cause) {
+  const Finding* found = run.diagnosis.finding(cause);
+  return found != nullptr && found->rank ? "rank " + std::to_string(*found->rank) : "a rank";
+}
+
+std::string unexplained_text(const DiagnosedRun& run, const std::string& link, double parameters) {
+  std::string text = "Nothing here explains it.";
+  if (run.diagnosis.not_communication) {
+    const Finding* transfer = run.diagnosis.finding(Cause::communication);
+    const Finding* latency = run.diagnosis.finding(Cause::latency);
+    text += " It is not communication: over " + shortened(ascii(link), 40) +
+            " the exchange takes " + share_text(run, transfer->explains + latency->explains) + ".";
+  }
+  if (const Finding* transfer = run.diagnosis.finding(Cause::communication);
+      transfer != nullptr && !run.diagnosis.not_communication)
+    text += " Communication over " + shortened(ascii(link), 40) + " is forecast to take " +
+            share_text(run, transfer->explains) +
+            ", but the end of the forecast's interval could explain it.";
+  if (const auto& implied = implied_at(run)) {
+    const std::string reading(reading_of(*implied));
+    const std::string link_text = "link of " + rate_text(*implied) + " bus bandwidth";
+    const std::string model = amount_text(parameters) + " parameters";
+    if (link.empty() && *implied >= kSlowestWorkingLink)
+      return "What explains it depends on the link: for " + model + " a " + link_text + " would, " +
+             reading + ".";
+    text += " For " + model + " it would take a " + link_text + ": " + reading + ".";
+  } else if (parameters > 0 && run.diagnosis.excess && !run.diagnosis.not_communication) {
+    text += " No link is slow enough to explain it.";
+  }
+  return text;
+}
+
+// What a cause left open calls for first: the cheapest measurement that was not given.
+std::string missing(const DiagnosedRun& run, const std::string& link, double parameters) {
+  const std::string n = std::to_string(run.judged.gpus);
+  if (parameters == 0 && run.diagnosis.excess)
+    return "the model's size and its link (--params, --link): they say what communication takes";
+  if (link.empty() && run.diagnosis.excess)
+    return "the link it ran on (--link by name, or all_reduce_perf's log)";
+  if (!run.judged.busy)
+    return "the device's busy share (busy" + n + "=): idle time is the host's or the loader's";
+  if (run.diagnosis.finding(Cause::slow_rank) == nullptr)
+    return "each rank's compute before the exchange (--rank-compute): it shows a slow rank";
+  if (run.diagnosis.finding(Cause::loader) == nullptr)
+    return "the wait for data (data" + n + "=), or the same run on synthetic data";
+  return "a profiler trace of one step (python3 -m ddpx_torch trace)";
+}
+
+}  // namespace
+
+DiagnosisWords diagnosis_words(const DiagnosedRun& run, const std::string& link,
+                               double parameters) {
+  const Diagnosis& d = run.diagnosis;
+  const std::string begin = excess_text(run);
+  const auto explained = [&](Cause cause) { return share_text(run, d.finding(cause)->explains); };
+  switch (d.verdict) {
+    case Cause::none:
+      return {begin + "There is nothing to explain.", "none; it scales"};
+    case Cause::communication:
+      return {
+          begin + "Communication explains it: " +
+              exchange_text(run, Cause::communication, link, parameters) + ".",
+          "the link itself: all_reduce_perf on these GPUs, its log to --check-link; then compare "
+          "--strategy ddp,accumulate=8"};
+    case Cause::latency:
+      return {begin + "Latency explains it: " +
+                  exchange_text(run, Cause::latency, link, parameters) + ".",
+              "all_reduce_perf from 8 B on; fewer and larger messages help (--strategy "
+              "ddp,bucket=100MiB), and accumulation"};
+    case Cause::host:
+      return {
+          begin + "The host explains it: the device is idle for " + explained(Cause::host) + ".",
+          "a profiler trace of one step (python3 -m ddpx_torch trace): what the host does while "
+          "the device is idle"};
+    case Cause::slow_rank:
+      return {begin + "A slow rank explains it: " + which_rank(run, Cause::slow_rank) +
+                  " computes longer than the median rank by " + explained(Cause::slow_rank) + ".",
+              "that rank's GPU alone (ddpx-calibrate), its clocks, power and temperature "
+              "(nvidia-smi -q), and the work it was given"};
+    case Cause::loader:
+      return {begin + "The loader explains it: " + which_rank(run, Cause::loader) +
+                  " waits for data for " + explained(Cause::loader) + ".",
+              "the same run on synthetic data, then more loader workers and usable cores per rank"};
+    case Cause::unexplained:
+      break;
+  }
+  return {begin + unexplained_text(run, link, parameters), missing(run, link, parameters)};
+}
+
+std::string diagnosis_text(const DiagnosedRun& run) {
+  std::string text = wrapped(run.verdict);
+  for (const std::string& note : run.notes) text += wrapped(note);
+  text += wrapped("Measure next: " + run.next + ".", {.rest = 2});
+  const bool several = run.points.size() > 1 || !run.diagnosis.findings.empty();
+  if (!several || run.points.empty()) return text;
+  TextTable points({{"GPUs"}, {"step"}, {"each GPU's work"}, {"link that explains it"}});
+  const StepPoint& one = run.points.front();
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    const StepPoint& point = run.points[i];
+    const bool flagged = std::any_of(run.flags.begin(), run.flags.end(),
+                                     [&](const PointFlag& f) { return f.gpus == point.gpus; });
+    points.add(
+        {std::to_string(point.gpus), time_text(point.time),
+         one.gpus != 1 || !run.each[i] ? "-" : factor_text(*run.each[i]) + (flagged ? " !" : ""),
+         run.implied[i] ? rate_text(*run.implied[i]) : "-"});
+  }
+  text += "\n" + points.text();
+  if (run.diagnosis.findings.empty()) return text;
+  TextTable findings({{"what", true}, {"explains"}});
+  for (const Finding& finding : run.diagnosis.findings) {
+    std::string what(name(finding.cause));
+    std::replace(what.begin(), what.end(), '_', ' ');
+    if (finding.rank) what += " " + std::to_string(*finding.rank);
+    findings.add({what, time_text(finding.explains)});
+  }
+  return text + "\n" + findings.text();
+}
+
+}  // namespace ddpx

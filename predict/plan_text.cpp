@@ -1,0 +1,244 @@
+#include "predict/plan_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "predict/text.hpp"
+#include "predict/words.hpp"
+
+namespace ddpx {
+namespace {
+
+bool one_link(const ForecastDocument& document) {
+  return std::all_of(document.rows.begin(), document.rows.end(),
+                     [&](const ForecastRow& r) { return r.link == document.rows.front().link; });
+}
+
+bool one_network(const ForecastDocument& document) {
+  return std::all_of(document.rows.begin(), document.rows.end(), [&](const ForecastRow& r) {
+    return r.network == document.rows.front().network;
+  });
+}
+
+// What tells a plan from the others: "1 GPU", "2x8 ddp,accumulate=8".
+std::string plan_name(const ForecastDocument& document, const ForecastRow& row) {
+  std::string strategy = describe(row.job.strategy);
+  if (strategy.starts_with("ddp,")) strategy.erase(0, 4);
+  std::string name =
+      row.nodes == 1 ? std::to_string(row.job.gpus)
+                     : std::to_string(row.nodes) + "x" + std::to_string(row.job.gpus / row.nodes);
+  if (row.job.gpus == 1) {
+    name += " GPU";
+    if (row.job.strategy.micro_batches > 1) name += " " + strategy;
+  } else {
+    name += " " + strategy;
+    if (!one_link(document)) name += " " + ascii(row.link);
+  }
+  if (!one_network(document)) name += " " + ascii(row.network);
+  return name;
+}
+
+std::string money_text(const PlanQuestion& question, double cost) {
+  const std::string unit = !question.prices ? " GPU-h"
+                           : question.prices->currency.empty()
+                               ? ""
+                               : " " + ascii(question.prices->currency);
+  return three_digits(cost) + unit;
+}
+
+std::string range_text(const Interval& i, const std::function<std::string(double)>& text) {
+  return text(i.value) + " (90 %: " + text(i.low) + " to " + text(i.high) + ")";
+}
+
+// One GPU uses no link: over every further link its plan is the same.
+bool repeated(const ForecastDocument& document, const ForecastRow& row) {
+  if (row.job.gpus > 1) return false;
+  return std::any_of(document.rows.data(), &row, [&](const ForecastRow& earlier) {
+    return earlier.job.gpus == 1 && earlier.network == row.network &&
+           earlier.job.batch_per_rank == row.job.batch_per_rank &&
+           describe(earlier.job.strategy) == describe(row.job.strategy);
+  });
+}
+
+struct Field {
+  TextTable::Column column;
+  std::function<std::string(const ForecastRow&)> cell;
+  int spare = 0;  // what goes first where the table is too wide; 0 stays
+};
+
+TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields,
+                   std::size_t longest) {
+  std::vector<TextTable::Column> columns{{"plan", true}};
+  for (const Field& field : fields) columns.push_back(field.column);
+  TextTable table(std::move(columns));
+  for (const ForecastRow& row : document.rows) {
+    if (repeated(document, row)) continue;
+    std::vector<std::string> cells{shortened(plan_name(document, row), longest)};
+    for (const Field& field : fields) cells.push_back(field.cell(row));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string table_text(const ForecastDocument& document) {
+  const PlanQuestion& question = document.decision->question;
+  std::vector<Field> fields;
+  const auto add = [&](bool asked, int spare, const char* head, auto cell) {
+    if (asked)
+      fields.push_back({{head}, [cell](const ForecastRow& r) { return cell(*r.plan); }, spare});
+  };
+  const bool target = question.samples && question.critical;
+  add(true, 0, "batch", [](const Plan& p) { return amount_text(p.global_batch); });
+  add(question.learning_rate.has_value(), 1, "rate",
+      [](const Plan& p) { return three_digits(*p.learning_rate); });
+  add(question.prices.has_value(), 3, "cost/M",
+      [](const Plan& p) { return three_digits(p.cost_per_million->value); });
+  add(question.samples.has_value(), 0, "run",
+      [](const Plan& p) { return duration_text(p.run_s->value); });
+  add(question.samples.has_value(), 2, "costs",
+      [](const Plan& p) { return three_digits(p.run_cost->value); });
+  add(question.critical.has_value(), 0, "samples",
+      [](const Plan& p) { return factor_text(p.samples_ratio->value); });
+  add(target, 1, "steps", [](const Plan& p) { return amount_text(p.target_steps->value); });
+  add(question.critical.has_value(), 5, "to target",
+      [](const Plan& p) { return interval_text(*p.target_speedup); });
+  add(target, 0, "time", [](const Plan& p) { return duration_text(p.target_s->value); });
+  add(target, 0, "costs", [](const Plan& p) { return three_digits(p.target_cost->value); });
+  add(std::any_of(document.rows.begin(), document.rows.end(),
+                  [](const ForecastRow& r) { return !r.plan->fits; }),
+      0, "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
+  // Names give way first, then the columns that matter least, then names again.
+  constexpr std::size_t kReadable = 28;
+  constexpr std::size_t kShortest = 16;
+  std::size_t longest = 0;
+  for (const ForecastRow& row : document.rows)
+    longest = std::max(longest, plan_name(document, row).size());
+  while (true) {
+    const TextTable table = table_of(document, fields, longest);
+    if (table.width() <= kColumns || longest <= kShortest) return table.text();
+    auto first = fields.end();
+    for (auto field = fields.begin(); field != fields.end(); ++field) {
+      if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
+    }
+    if (longest > kReadable || first == fields.end()) {
+      --longest;
+    } else {
+      fields.erase(first);
+    }
+  }
+}
+
+std::string choice_text(const ForecastDocument& document) {
+  const Decision& decision = *document.decision;
+  const PlanQuestion& question = decision.question;
+  if (!question.samples || !one_network(document)) return "";
+  const std::string by =
+      question.deadline ? " within " + duration_text(question.deadline->value()) : "";
+  const auto time_of = [&](const ForecastRow& row) {
+    return range_text(*row.plan->time(), duration_text);
+  };
+  const auto plans =
+      std::count_if(document.rows.begin(), document.rows.end(),
+                    [&](const ForecastRow& row) { return !repeated(document, row); });
+  if (decision.row) {
+    const ForecastRow& row = document.rows[*decision.row];
+    std::string text = "Cheapest of " + std::to_string(plans) + " plans" + by + ": " +
+                       plan_name(document, row) + ", " + time_of(row) + ", " +
+                       money_text(question, row.plan->cost()->value) + ".";
+    if (!decision.certain)
+      text += " It is too close to call: the end of its interval misses the deadline.";
+    return wrapped(text);
+  }
+  const ForecastRow* fastest = nullptr;
+  for (const ForecastRow& row : document.rows) {
+    if (row.plan->fits &&
+        (fastest == nullptr || row.plan->time()->value < fastest->plan->time()->value))
+      fastest = &row;
+  }
+  if (fastest == nullptr) return wrapped("No plan fits in the GPU's memory.");
+  return wrapped("No plan of " + std::to_string(plans) + " is done" + by + ": the fastest, " +
+                 plan_name(document, *fastest) + ", takes " + time_of(*fastest) + ".");
+}
+
+// Plans that pay in samples per second and not in time to target.
+std::string paradox_text(const ForecastDocument& document) {
+  std::size_t plans = 0;
+  const ForecastRow* first = nullptr;
+  for (const ForecastRow& row : document.rows) {
+    if (row.forecast.verdict != Verdict::pays || row.plan->target_verdict == Verdict::pays)
+      continue;
+    if (++plans == 1) first = &row;
+  }
+  if (first == nullptr) return "";
+  return wrapped(std::to_string(plans) + (plans == 1 ? " plan pays" : " plans pay") +
+                 " in samples per second but not for certain in time to target: " +
+                 plan_name(document, *first) + (plans == 1 ? " is " : ", the first, is ") +
+                 factor_text(first->forecast.speedup.value) + " and " +
+                 factor_text(first->plan->target_speedup->value) + ".");
+}
+
+std::string batch_text(const ForecastDocument& document) {
+  const PlanQuestion& question = document.decision->question;
+  std::string text;
+  double largest = 0;
+  double one = 0;
+  for (const ForecastRow& row : document.rows) {
+    if (row.plan->global_batch > largest) one = row.plan->one_gpu_batch;
+    largest = std::max(largest, row.plan->global_batch);
+  }
+  if (question.critical) {
+    const CriticalBatch& c = *question.critical;
+    const std::string range = amount_text(c.low) + "-" + amount_text(c.high);
+    text += wrapped(
+        "Critical batch " + amount_text(c.middle()) +
+        (c.assumed        ? " (" + range + ": a public range, for yours is not known)"
+         : c.high > c.low ? " (" + range + ")"
+                          : "") +
+        ": beyond that global batch more GPUs, or more accumulation, buy less than half of what "
+        "they add in samples per second.");
+    text += paradox_text(document);
+  }
+  if (!question.learning_rate && !question.critical) return text;
+  const bool linear = question.rule == RateRule::linear;
+  const double most = question.critical ? std::min(kLargestLinearBatch, question.critical->middle())
+                                        : kLargestLinearBatch;
+  text += wrapped("Learning rate: " + std::string(linear ? "linear" : "square root") +
+                  " in the global batch, up to " +
+                  factor_text(rate_factor(question.rule, one, largest)) +
+                  " one GPU's, after a warm-up of 5 epochs.");
+  if (!linear || largest <= most) return text;
+  std::string warning = "Linear scaling is not known to hold above a global batch of " +
+                        amount_text(most) + ", and the largest here is " + amount_text(largest);
+  if (question.critical)
+    warning += ": by the critical batch the best rate there is " +
+               factor_text(rate_factor_of_curve(one, largest, question.critical->middle())) +
+               " one GPU's";
+  return text + wrapped(warning + ".");
+}
+
+std::string legend(const PlanQuestion& question) {
+  std::string text = "plans by GPUs and strategy; batch: global";
+  if (question.prices) text += "; cost/M: of a million samples";
+  if (question.samples) text += "; run: " + amount_text(*question.samples) + " samples";
+  if (question.samples && !question.prices) text += "; costs in GPU-hours";
+  if (question.critical) text += "; samples and speedup to the same target, over one GPU";
+  return wrapped(text);
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 120) return time_text(Seconds(seconds));
+  if (seconds < 2 * 3600) return three_digits(seconds / 60) + " min";
+  if (seconds < 72 * 3600) return three_digits(seconds / 3600) + " h";
+  return three_digits(seconds / 86400) + " days";
+}
+
+std::string plans_text(const ForecastDocument& document) {
+  if (!document.decision) return "";
+  return "\n" + choice_text(document) + batch_text(document) + legend(document.decision->question) +
+         "\n" + table_text(document);
+}
+
+}  // namespace ddpx

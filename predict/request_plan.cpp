@@ -1,0 +1,108 @@
+#include "predict/request_plan.hpp"
+
+#include "model/error.hpp"
+#include "model/quantity.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr std::string_view kPerRank = "/rank";
+constexpr std::string_view kSpread = "spread=";
+// A rank ten times as slow as the others has failed rather than fallen behind.
+constexpr double kMostDelay = 10;
+constexpr double kMostSpread = 1;
+constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
+
+// Beyond these no run, machine or price is; within them no quotient leaves what a number can hold.
+constexpr double kLeast = 1e-6;
+constexpr double kMost = 1e15;
+
+double amount_of(std::string_view flag, const std::string& text, double least = kLeast) {
+  const double amount = parse_amount(flag, text);
+  if (amount < least || amount > kMost) {
+    throw InputError(flag, "'" + shown(text) + "' is out of range; accepted: from " +
+                               (least < 1 ? "1e-6" : "1") + " to 1e15");
+  }
+  return amount;
+}
+
+CriticalBatch critical_batch_of(const std::string& text) {
+  if (text == "unknown") return kPublicCriticalBatch;
+  const std::size_t colon = text.find(':');
+  const double low = amount_of("--critical-batch", text.substr(0, colon), 1);
+  const double high =
+      colon == std::string::npos ? low : amount_of("--critical-batch", text.substr(colon + 1), 1);
+  if (high < low) {
+    throw InputError("--critical-batch", "'" + shown(text) +
+                                             "' has its ends the wrong way round; accepted: a "
+                                             "batch, LOW:HIGH, or unknown");
+  }
+  return {low, high, false};
+}
+
+Prices prices_of(const std::string& text, const Resolvers& resolvers) {
+  const bool is_number = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  if (!is_number || text.ends_with(".json")) return resolvers.price_file(text);
+  Prices prices;
+  prices.per_gpu_hour = amount_of("--price", text);
+  return prices;
+}
+
+RateRule rule_of(const Options& options, Optimizer optimizer) {
+  if (!options.rate_rule)
+    return optimizer == Optimizer::sgd ? RateRule::linear : RateRule::square_root;
+  if (*options.rate_rule == "linear") return RateRule::linear;
+  if (*options.rate_rule == "sqrt") return RateRule::square_root;
+  throw InputError("--rate-rule",
+                   "'" + shown(*options.rate_rule) + "' is unknown; accepted: linear, sqrt");
+}
+
+}  // namespace
+
+Loader loader_of(const std::string& text) {
+  const bool per_rank = text.ends_with(kPerRank);
+  const std::string number = per_rank ? text.substr(0, text.size() - kPerRank.size()) : text;
+  return {amount_of("--loader-rate", number), per_rank};
+}
+
+void use_conditions(Query& query, const Options& options) {
+  const bool one_gpu = query.gpus == std::vector<NodeLayout>{{1, 1}};
+  const auto useless = [&](const char* flag) {
+    if (one_gpu)
+      throw InputError(flag,
+                       "cannot change a step on one GPU, which waits for no other rank; "
+                       "leave it out or give --gpus 2 or more");
+  };
+  if (options.loader_rate) query.job.loader = loader_of(*options.loader_rate);
+  if (options.imbalance) {
+    useless("--imbalance");
+    query.job.imbalance = parse_percent("--imbalance", *options.imbalance, kMostDelay);
+  }
+  if (!options.straggler) return;
+  useless("--straggler");
+  query.spread_given = options.straggler->starts_with(kSpread);
+  if (!query.spread_given)
+    query.job.straggler = parse_percent("--straggler", *options.straggler, kMostDelay);
+}
+
+void use_spread(Machine& machine, const Options& options) {
+  if (!options.straggler || !options.straggler->starts_with(kSpread)) return;
+  machine.rank_spread =
+      parse_percent("--straggler", options.straggler->substr(kSpread.size()), kMostSpread);
+}
+
+void use_plan(Query& query, const Options& options, const Resolvers& resolvers) {
+  PlanQuestion& plan = query.plan;
+  plan.rule = rule_of(options, query.job.optimizer);
+  if (options.samples) plan.samples = amount_of("--samples", *options.samples, 1);
+  if (options.critical_batch) plan.critical = critical_batch_of(*options.critical_batch);
+  if (options.learning_rate)
+    plan.learning_rate = amount_of("--learning-rate", *options.learning_rate);
+  if (options.price) plan.prices = prices_of(*options.price, resolvers);
+  if (!options.deadline) return;
+  plan.deadline = parse_time("--deadline", *options.deadline);
+  if (plan.deadline->value() > kLongestDeadline)
+    throw InputError("--deadline", "'" + shown(*options.deadline) + "' is longer than 30 years");
+}
+
+}  // namespace ddpx

@@ -1,0 +1,115 @@
+#include "model/conditions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/forecast.hpp"
+#include "tests/support/paper_step.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::line_link;
+using test::one_bucket_per_tensor;
+using test::step;
+using test::term;
+using test::total;
+
+Machine machine() { return test::three_layer_machine(); }
+
+TEST(SlowestRank, of_equal_ranks_is_the_expected_maximum) {
+  // Order statistics of the normal distribution (Harter 1961).
+  EXPECT_NEAR(slowest_rank(0.1, 2, 0), 0.05642, 1e-5);
+  EXPECT_NEAR(slowest_rank(0.1, 8, 0), 0.14236, 1e-5);
+  EXPECT_EQ(slowest_rank(0.1, 1, 0.3), 0) << "one rank waits for none";
+  EXPECT_EQ(slowest_rank(0, 4, 0), 0);
+}
+
+TEST(SlowestRank, with_one_late_joins_the_maximum_and_is_not_added_to_it) {
+  EXPECT_DOUBLE_EQ(slowest_rank(0, 8, 0.2), 0.2);
+  // Late by far: it is the slowest. Late by nothing: as above, by another integral.
+  EXPECT_NEAR(slowest_rank(0.01, 8, 0.5), 0.5, 1e-6);
+  EXPECT_NEAR(slowest_rank(0.1, 8, 1e-9), 0.14236, 2e-5);
+  // Two ranks, delay d: E max = d Phi(d/sqrt 2) + sqrt 2 phi(d/sqrt 2) (Clark 1961); d = 1: 1.1997.
+  EXPECT_NEAR(slowest_rank(0.1, 2, 0.1), 0.11997, 1e-4);
+}
+
+TEST(SlowestRank, never_falls_with_ranks_spread_or_delay) {
+  for (int ranks = 2; ranks < 64; ranks *= 2) {
+    for (double delay : {0.0, 0.02, 0.1}) {
+      EXPECT_GE(slowest_rank(0.05, 2 * ranks, delay), slowest_rank(0.05, ranks, delay));
+      EXPECT_GE(slowest_rank(0.05, ranks, delay + 0.01), slowest_rank(0.05, ranks, delay));
+      EXPECT_GE(slowest_rank(0.06, ranks, delay), slowest_rank(0.05, ranks, delay) - 1e-9);
+    }
+  }
+}
+
+TEST(Steps, wait_for_the_fullest_or_the_slowest_rank_whichever_is_later) {
+  Job job = one_bucket_per_tensor();
+  job.imbalance = 0.25;
+  EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.25 * 8);
+  job.straggler = 0.5;
+  EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.5 * 8);
+  EXPECT_EQ(job.one_gpu().straggler, 0);
+}
+
+TEST(Steps, take_as_long_as_their_data) {
+  // 11 s by the model for 64 samples of two ranks.
+  Job job = one_bucket_per_tensor();
+  const double samples = job.samples_per_step();
+  job.loader = Loader{samples / 20, false};
+  const Step fed = step(machine(), line_link(0, 1e6), job);
+  EXPECT_DOUBLE_EQ(total(fed), 20);
+  EXPECT_DOUBLE_EQ(term(fed, Term::loader), 9);
+  EXPECT_EQ(fed.bound_by(), BoundBy::loader);
+  job.loader = Loader{samples / 20, true};  // twice that on two ranks: 10 s
+  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), job)), 11);
+}
+
+TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
+  const Machine m = machine();
+  const Network& network = test::three_layers();
+  Job job = one_bucket_per_tensor();
+  const Forecast free = point_forecast(m, line_link(0, 1e6), network, job);
+  for (double share : {0.1, 0.4, 0.9, 1.1, 3.0}) {
+    job.loader = Loader{share * free.samples_per_s.value, false};
+    const Forecast f = point_forecast(m, line_link(0, 1e6), network, job);
+    EXPECT_NEAR(f.samples_per_s.value, std::min(1.0, share) * free.samples_per_s.value, 1e-9);
+  }
+  // A loader that one GPU exhausts makes every other GPU useless.
+  job.loader = Loader{0.1 * free.samples_per_s.value, false};
+  EXPECT_DOUBLE_EQ(point_forecast(m, line_link(0, 1e6), network, job).speedup.value, 1);
+}
+
+TEST(Conditions, each_carry_their_own_figure) {
+  Job job = one_bucket_per_tensor();
+  job.imbalance = 0.25;
+  job.straggler = 0.5;
+  const double samples = job.samples_per_step();
+  job.loader = Loader{samples / 30, false};
+  const Step s = step(machine(), line_link(0, 1e6), job);  // 8 compute + 3 exposed + 4 + 15
+  ASSERT_DOUBLE_EQ(total(s), 30);
+  const auto found = conditions(s, 0, job);
+  EXPECT_DOUBLE_EQ(found[0].figure, 3.0 / 30);
+  EXPECT_DOUBLE_EQ(found[1].figure, 1.25);
+  EXPECT_DOUBLE_EQ(found[1].lost, 0.25 * 8 / 30);
+  EXPECT_DOUBLE_EQ(found[2].figure, 1.5);
+  EXPECT_DOUBLE_EQ(found[2].lost, 0.5 * 8 / 30);
+  EXPECT_DOUBLE_EQ(found[3].figure, 0.5);
+  EXPECT_DOUBLE_EQ(found[3].lost, 0.5);
+  for (const Condition& c : found) EXPECT_FALSE(c.holds()) << name(c.kind);
+}
+
+TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
+  const Job job = one_bucket_per_tensor();
+  const Step s = step(machine(), line_link(0, 1e6), job);
+  const auto found = conditions(s, 0, job);
+  EXPECT_TRUE(found[0].known);
+  for (std::size_t i = 1; i < kConditions; ++i) {
+    EXPECT_FALSE(found[i].known) << name(found[i].kind);
+    EXPECT_EQ(found[i].lost, 0);
+  }
+  EXPECT_DOUBLE_EQ(found[3].figure, job.samples_per_step() / total(s)) << "what it would need";
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,246 @@
+#include "predict/diagnose.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "predict/link_text.hpp"
+#include "predict/measured.hpp"
+#include "predict/table.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Options run_of(const char* steps) {
+  Options o;
+  o.diagnose = steps;
+  return o;
+}
+
+Resolvers resolvers() {
+  Resolvers names = test::small_resolvers();
+  names.link = [](const std::optional<std::string>& name, const Machine&) {
+    return link_from_figures("--link", name.value());
+  };
+  return names;
+}
+
+DiagnosedRun diagnosed(const Options& options) { return *diagnose(options, resolvers()).diagnosed; }
+
+std::string text_for(const Options& options) {
+  std::string text = text_of(diagnose(options, resolvers()));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void refused(const Options& options, std::initializer_list<std::string_view> words) {
+  test::expect_input_error([&] { static_cast<void>(diagnosed(options)); }, words);
+}
+
+// The forecast step of 100M parameters, 300 ms on one GPU, over a link.
+Seconds forecast_step(const char* link, int gpus) {
+  Job job;
+  job.gpus = gpus;
+  job.batch_per_rank = gpus;
+  const Machine machine = test::small_machine();
+  const Network network = measured_network(machine, job, {100e6, Seconds(0.3), job.batch_per_rank});
+  return StepModel(machine, link_from_figures("--link", link), network, job).run().total();
+}
+
+Options run_over(const char* run_link, const char* named_link) {
+  Options o = run_of(
+      ("t1=300ms,t4=" + std::to_string(1e3 * forecast_step(run_link, 4).value()) + "ms").c_str());
+  o.params = "100M";
+  o.links = {named_link};
+  return o;
+}
+
+TEST(Diagnose, a_step_the_link_explains_is_communications) {
+  const DiagnosedRun run = diagnosed(run_over("1GB/s,10us", "1GB/s,10us"));
+  EXPECT_EQ(run.diagnosis.verdict, Cause::communication);
+  EXPECT_NEAR(run.implied[1]->value(), 1e9, 1e7);
+  EXPECT_NEAR(run.diagnosis.finding(Cause::communication)->explains.value() +
+                  run.diagnosis.finding(Cause::latency)->explains.value(),
+              run.diagnosis.excess->value(), 0.01 * run.diagnosis.excess->value());
+}
+
+TEST(Diagnose, a_step_the_link_does_not_explain_is_not) {
+  const Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::unexplained);
+  EXPECT_TRUE(diagnosed(o).diagnosis.not_communication);
+  EXPECT_THAT(text_for(o), HasSubstr("It is not communication: over 10GB/s,10us"));
+  EXPECT_THAT(text_for(o), HasSubstr("busy4="));
+}
+
+TEST(Diagnose, a_link_named_slower_than_it_is_is_told) {
+  const std::string text = text_for(run_over("3GB/s,10us", "1GB/s,10us"));
+  EXPECT_THAT(text, HasSubstr("more than all of that: the link is faster than it was named"));
+}
+
+TEST(Diagnose, nodes_are_those_of_the_count_that_is_judged) {
+  Options o = run_of("t1=0.8s,t16=2.4s,t24=4.8s");
+  o.params = "640M";
+  o.links = {"100GB/s,10us"};
+  o.gpus = "2x8";
+  o.inter_link = "1GB/s,30us";
+  refused(o, {"--gpus", "24 GPUs", "3x8"});
+  o.gpus = "2x8,3x8";
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::communication);
+  o.inter_link.reset();
+  refused(o, {"--gpus", "3x8 needs --inter-link"});
+}
+
+TEST(Diagnose, a_network_counts_by_its_parameters) {
+  Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
+  o.networks = {"mlp:width=1024"};
+  refused(o, {"--network", "--params"});
+  o.params.reset();
+  EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take a link of"));
+}
+
+TEST(Diagnose, many_slow_messages_are_latency) {
+  EXPECT_EQ(diagnosed(run_over("100GB/s,50ms", "100GB/s,50ms")).diagnosis.verdict, Cause::latency);
+}
+
+TEST(Diagnose, a_pair_below_any_link_is_a_fault) {
+  // 3 s on one GPU, 56 s on two (case U029).
+  Options o = run_of("t1=3s,t2=56s");
+  o.params = "100M";
+  EXPECT_THAT(text_for(o), HasSubstr("below any working PCIe link"));
+  EXPECT_THAT(text_for(o), HasSubstr("0.107x of 2"));
+}
+
+TEST(Diagnose, equal_wall_times_name_no_rank) {
+  // Four T4, 200 ms injected on rank 1: the walls are equal (case U119).
+  Options o = run_of("t4=362.1ms");
+  o.rank_wall = "293ms,292.2ms,293ms,293.1ms";
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::unexplained);
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("name no rank"));
+  EXPECT_THAT(text, Not(HasSubstr("rank 1")));
+  o.rank_wall.reset();
+  o.rank_compute = "93ms,292.2ms,93ms,93.1ms";
+  EXPECT_THAT(text_for(o), HasSubstr("rank 1 computes longer than the median rank by 199 ms"));
+  o.rank_compute.reset();
+  o.rank_data = "10.4ms,10.4ms,199.7ms,10.4ms";
+  EXPECT_THAT(text_for(o), HasSubstr("rank 2 waits for data"));
+}
+
+TEST(Diagnose, rates_are_steps_of_the_batch) {
+  Options o = run_of("r1=15.4,r2=4.5,r4=14");
+  refused(o, {"--diagnose", "--batch"});
+  o.batch = "16";
+  const DiagnosedRun run = diagnosed(o);
+  EXPECT_NEAR(run.points[0].time.value(), 16 / 15.4, 1e-12);
+  EXPECT_NEAR(run.points[2].time.value(), 64 / 14.0, 1e-12);
+  ASSERT_EQ(run.flags.size(), 1U);
+  EXPECT_EQ(run.flags[0].gpus, 2);
+  EXPECT_EQ(run.judged.gpus, 4);
+  EXPECT_THAT(text_for(o), HasSubstr("The step on 2 GPUs is suspect"));
+}
+
+TEST(Diagnose, a_superlinear_point_is_flagged_and_not_judged) {
+  Options o = run_of("r1=13,r2=18,r4=59");
+  o.batch = "4";
+  EXPECT_EQ(diagnosed(o).judged.gpus, 2);
+  EXPECT_THAT(text_for(o), HasSubstr("more than linear"));
+}
+
+TEST(Diagnose, points_that_need_different_links_are_told) {
+  // 0.8, 2.4 and 4.8 s on 8, 16 and 24 GPUs taken as 1, 2 and 3 nodes (case U032).
+  Options o = run_of("t1=0.8s,t16=2.4s,t24=4.8s");
+  o.params = "640M";
+  EXPECT_THAT(text_for(o), HasSubstr("worse than one link explains"));
+}
+
+TEST(Diagnose, a_small_message_that_takes_long_waits_for_a_rank) {
+  // 228 bytes in 4 ms (case U120).
+  Options o = run_of("message=228B,took=4ms");
+  refused(o, {"message=", "--link"});
+  o.links = {"10GB/s,20us"};
+  refused(o, {"message=", "--gpus"});
+  o.gpus = "160";
+  EXPECT_THAT(text_for(o), HasSubstr("waiting for a rank that comes late"));
+  o.diagnose = "message=1GB,took=205ms";
+  EXPECT_THAT(text_for(o), HasSubstr("it is the transfer"));
+}
+
+TEST(Diagnose, loader_and_host_have_their_own_evidence) {
+  Options o = run_of("t1=100ms,t4=180ms,busy4=50%");
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::host);
+  o = run_of("t1=100ms,t4=180ms,data1=5ms,data4=80ms");
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::loader);
+  o = run_of("t1=100ms,t4=180ms");
+  o.batch = "32";
+  o.loader_rate = "711";  // 128 samples in 180 ms
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::loader);
+  o.gpus = "4";
+  o.diagnose = "t1=100ms,tn=180ms";
+  EXPECT_EQ(diagnosed(o).judged.gpus, 4);
+}
+
+TEST(Diagnose, hostile_words_are_refused) {
+  for (const char* text : {"",
+                           "t1",
+                           "t1=",
+                           "t1=1s",
+                           "t4=1s",
+                           "t0=1s,t2=1s",
+                           "t1=1s,t1=2s",
+                           "t1=1s,r1=2,t2=1s",
+                           "t1=1s,tn=2s",
+                           "t1=-1s,t2=1s",
+                           "t1=nan,t2=1s",
+                           "x1=1s,t2=1s",
+                           "t1=1s,t2=1s,busy4=50%",
+                           "t1=1s,t2=1s,busy2=150%",
+                           "t1=1s,t2=1s,busy2=0.5",
+                           "t1=1s,t2=1s,data2=2s",
+                           "message=1KB",
+                           "took=4ms",
+                           "t1=1s,t99999999999=2s",
+                           "t1=1s,,t2=2s",
+                           "=1s",
+                           "t1.5=1s,t2=2s",
+                           "t1=1e300s,t2=1s",
+                           "t1=1s,t2=1e-300s",
+                           "t1=1s;t2=2s"}) {
+    refused(run_of(text), {"--diagnose"});
+  }
+  Options o = run_of("t1=1s,t4=2s");
+  for (const char* ranks : {"", "1s", "1s,2s", "1s,2s,3s,x", "1s,2s,3s,-4s", "1,2,3,4"}) {
+    o.rank_compute = ranks;
+    refused(o, {"--rank-compute"});
+  }
+}
+
+TEST(Diagnose, what_cannot_change_the_verdict_is_an_error) {
+  Options o = run_of("t1=1s,t4=2s");
+  o.links = {"10GB/s,20us"};
+  refused(o, {"--link", "--params"});
+  o.params = "1M";
+  o.nics = "2";
+  refused(o, {"--nics"});
+  o.nics.reset();
+  o.inter_link = "10GB/s,20us";
+  o.links.clear();
+  refused(o, {"--inter-link"});
+  o = run_of("t1=1s,t4=2s");
+  o.loader_rate = "100";
+  refused(o, {"--loader-rate", "--batch"});
+  o = run_of("t1=1s,t4=2s");
+  o.crossover = true;
+  refused(o, {"--crossover", "--diagnose"});
+  o = run_of("t1=1s,t4=2s");
+  o.price = "3";
+  refused(o, {"--price", "--diagnose"});
+}
+
+}  // namespace
+}  // namespace ddpx

@@ -1,0 +1,198 @@
+// Conditions, time to target and money as a user asks for them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "predict/plan_text.hpp"
+#include "predict/request_plan.hpp"
+#include "predict/table.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::answer;
+using test::expect_input_error;
+using testing::HasSubstr;
+using testing::Not;
+
+Options question() {
+  Options o;
+  o.networks = {"mlp:width=1024"};
+  o.gpus = "1,2";
+  return o;
+}
+
+void refused(const Options& options, std::initializer_list<std::string_view> words) {
+  expect_input_error([&] { static_cast<void>(answer(options)); }, words);
+}
+
+std::string unwrapped(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string text_for(const Options& options) {
+  const std::string text = text_of(answer(options));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  return unwrapped(text);
+}
+
+TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
+  const auto each = [](std::optional<std::string> Options::*flag, const char* name,
+                       std::initializer_list<const char*> values) {
+    for (const char* value : values) {
+      Options o = question();
+      o.samples = "1M";
+      o.*flag = value;
+      refused(o, {name});
+    }
+  };
+  each(&Options::loader_rate, "--loader-rate",
+       {"", "0", "-5", "nan", "inf", "fast", "10/gpu", "/rank", "0/rank", "1e999", "1e-300",
+        "1e300"});
+  each(&Options::imbalance, "--imbalance",
+       {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
+  each(&Options::straggler, "--straggler",
+       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%"});
+  each(&Options::samples, "--samples", {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "many"});
+  each(&Options::critical_batch, "--critical-batch",
+       {"", "0", "4000:", ":4000", "4000:1000", "1:2:3", "unkown", "nan", "1e-300", "1e300"});
+  each(&Options::learning_rate, "--learning-rate", {"", "0", "-0.1", "nan", "1e300"});
+  each(&Options::price, "--price", {"0", "1e999", "1e300", "2.5EUR"});
+  each(&Options::deadline, "--deadline", {"", "24", "0h", "-1h", "nan", "1e30h"});
+  Options o = question();
+  o.critical_batch = "4K";
+  o.rate_rule = "cubic";
+  refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
+}
+
+TEST(RequestPlan, what_cannot_change_the_answer_is_an_error) {
+  Options o = question();
+  o.deadline = "24h";
+  refused(o, {"--deadline", "--samples"});
+  o.samples = "1M";
+  o.networks = {"mlp:width=1024", "mlp:width=2048"};
+  refused(o, {"--deadline", "one network"});
+  o = question();
+  o.rate_rule = "sqrt";
+  refused(o, {"--rate-rule", "--learning-rate"});
+  o = question();
+  o.gpus = "1";
+  o.imbalance = "10%";
+  refused(o, {"--imbalance", "one GPU"});
+  o.imbalance.reset();
+  o.straggler = "10%";
+  refused(o, {"--straggler", "one GPU"});
+  o.straggler.reset();
+  o.infer_link = "t1=1s,tn=2s";
+  o.params = "1M";
+  o.networks.clear();
+  o.price = "2";
+  refused(o, {"--price", "--infer-link"});
+  o = question();
+  o.rank_compute = "1s,2s";
+  refused(o, {"--rank-compute", "--diagnose"});
+}
+
+TEST(RequestPlan, the_throughput_is_the_smaller_of_model_and_loader) {
+  Options o = question();
+  const double free = answer(o).rows[1].forecast.samples_per_s.value;
+  o.loader_rate = "1000";
+  EXPECT_NEAR(answer(o).rows[1].forecast.samples_per_s.value, 1000, 1e-6);
+  o.loader_rate = "1000/rank";
+  EXPECT_NEAR(answer(o).rows[1].forecast.samples_per_s.value, 2000, 1e-6);
+  o.loader_rate = "1G";
+  EXPECT_DOUBLE_EQ(answer(o).rows[1].forecast.samples_per_s.value, free);
+}
+
+TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
+  Options o = question();
+  EXPECT_THAT(text_for(o), Not(HasSubstr("loader keeps up")));
+  o.loader_rate = "1000";
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("Not ideal for lack of:"));
+  EXPECT_THAT(text, HasSubstr("of what the ranks consume"));
+  EXPECT_THAT(text, HasSubstr("assumed (--imbalance)"));
+  o.loader_rate.reset();
+  o.straggler = "spread=5%";
+  EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
+}
+
+TEST(RequestPlan, accumulation_shows_more_samples_per_second_and_what_they_cost) {
+  Options o = question();
+  o.gpus = "2";
+  o.strategies = {"ddp", "ddp,accumulate=8"};
+  o.critical_batch = "1K";
+  o.samples = "10M";
+  const ForecastDocument d = answer(o);
+  const Plan& plain = d.rows[0].plan.value();
+  const Plan& accumulated = d.rows[1].plan.value();
+  EXPECT_GT(d.rows[1].forecast.samples_per_s.value, d.rows[0].forecast.samples_per_s.value);
+  EXPECT_LT(accumulated.run_s->value, plain.run_s->value);
+  EXPECT_NEAR(accumulated.samples_ratio->value, (1 + 4.096) / 1.256, 1e-12);
+  EXPECT_GT(accumulated.samples_ratio->value, plain.samples_ratio->value);
+  EXPECT_THAT(text_for(o), HasSubstr("buy less than half of what they add"));
+}
+
+TEST(RequestPlan, a_sweep_crosses_in_time_to_target_before_it_does_in_throughput) {
+  Options o;
+  o.critical_batch = "unknown";
+  const ForecastDocument d = answer(o);
+  ASSERT_EQ(d.crossovers.size(), 1U);
+  ASSERT_EQ(d.crossovers[0].crossings.size(), 1U);
+  ASSERT_EQ(d.crossovers[0].target_crossings.size(), 1U);
+  EXPECT_LT(d.crossovers[0].target_crossings[0].x.value, d.crossovers[0].crossings[0].x.value);
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("In time to target it pays below"));
+  EXPECT_THAT(text, HasSubstr("a public range, for yours is not known"));
+}
+
+TEST(RequestPlan, the_linear_rule_warns_above_where_it_was_shown) {
+  Options o = question();
+  o.gpus = "2,64";
+  o.links = {"fast"};
+  o.learning_rate = "0.1";
+  EXPECT_THAT(text_for(o), HasSubstr("Linear scaling is not known to hold above a global batch of "
+                                     "8.19K, and the largest here is 16.4K"));
+  o.optimizer = "adamw";
+  EXPECT_THAT(text_for(o), Not(HasSubstr("is not known to hold")));
+  EXPECT_DOUBLE_EQ(*answer(o).rows[1].plan->learning_rate, 0.8);
+}
+
+TEST(RequestPlan, the_cheapest_plan_in_time_is_named_and_none_is_said) {
+  Options o = question();
+  o.price = "prices.json";
+  o.samples = "100M";
+  o.deadline = "100h";
+  const ForecastDocument d = answer(o);
+  ASSERT_TRUE(d.decision->row);
+  EXPECT_EQ(*d.decision->row, 0U) << "0.15 against 0.58 an hour";
+  EXPECT_THAT(text_for(o), HasSubstr("Cheapest of 2 plans within"));
+  EXPECT_THAT(text_for(o), HasSubstr(" EUR."));
+  o.deadline = "1s";
+  EXPECT_FALSE(answer(o).decision->row);
+  EXPECT_THAT(text_for(o), HasSubstr("No plan of 2 is done within 1.00 s: the fastest"));
+}
+
+TEST(RequestPlan, durations_are_written_in_their_own_unit) {
+  EXPECT_EQ(duration_text(90), "90.0 s");
+  EXPECT_EQ(duration_text(600), "10.0 min");
+  EXPECT_EQ(duration_text(86400), "24.0 h");
+  EXPECT_EQ(duration_text(864000), "10.0 days");
+}
+
+TEST(RequestPlan, csv_carries_time_and_cost) {
+  Options o = question();
+  o.price = "2";
+  o.samples = "1M";
+  const std::string csv = csv_of(answer(o));
+  EXPECT_THAT(csv, HasSubstr("cost_per_million_samples,run_s,run_cost,target_speedup"));
+}
+
+}  // namespace
+}  // namespace ddpx
