@@ -78,15 +78,19 @@ std::string link_of(std::optional<Transport> transport, Library library) {
   return transport == Transport::shared_memory ? kHostMemoryLink : kGpuLink;
 }
 
-void check_row(const RunRow& row) {
+void check_row(const RunRow& row, Library library) {
   check(row.job);
   if (!is_network_spec(row.network))
     throw InputError("--network",
                      "'" + shown(row.network) + "' is a file; the native engine trains mlp:...");
   static_cast<void>(engine::Layout(network_from(row.network)));
-  if (row.job.optimizer != Optimizer::sgd)
-    throw InputError("--rows", "a row asks for " + std::string(name(row.job.optimizer)) +
-                                   "; the native engine runs sgd");
+  if (library == Library::mpi && row.job.dtype != DType::fp32)
+    throw InputError("--rows", "a row asks for " + std::string(name(row.job.dtype)) +
+                                   "; CPU ranks train in fp32, tf32 and bf16 need GPUs");
+  if (row.job.dtype == DType::fp16)
+    throw InputError("--rows",
+                     "a row asks for fp16, which needs its loss scaled; the native engine "
+                     "trains in fp32, tf32 or bf16");
   const double rows = row.job.samples_per_micro_batch();
   if (rows < 1 || rows != std::floor(rows))
     throw InputError("--rows", "a row gives each rank " + std::to_string(rows) +
@@ -136,7 +140,7 @@ RowRequest row_request(const ValidateOptions& options, Library library) {
     if (m.torch) {
       check_torch_row(row, m.rows.value_or(""));
     } else {
-      check_row(row);
+      check_row(row, library);
     }
   }
   request.rows = with_one_gpu_rows(std::move(rows));

@@ -38,6 +38,8 @@ class CpuDevice : public engine::Device {
   void add(engine::Slice from, engine::Slice to) override;
   void cast(engine::Slice from, engine::Slice to) override;
   void sgd(engine::Slice parameters, engine::Slice gradients, float rate) override;
+  void adamw(engine::Slice parameters, engine::Slice gradients, const engine::Moments& state,
+             const engine::AdamW& rule) override;
 
   void collective(Collective kind, engine::Slice from, engine::Slice to) override;
 

@@ -99,6 +99,13 @@ void CudaDevice::sgd(Slice parameters, Slice gradients, float rate) {
   cuda::sgd(elements(parameters), elements(gradients), rate, gpu_.compute());
 }
 
+void CudaDevice::adamw(Slice parameters, Slice gradients, const engine::Moments& state,
+                       const engine::AdamW& rule) {
+  cuda::adamw({elements(parameters), elements(gradients), elements(state.first),
+               elements(state.second), elements(state.count)},
+              rule, gpu_.compute());
+}
+
 void CudaDevice::collective(Collective kind, Slice from, Slice to) {
   site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
 }

@@ -63,6 +63,25 @@ struct Event {
   std::size_t index = 0;
 };
 
+// torch.optim.AdamW's settings, its defaults. In double, as Python has them: 1 - 0.999 in fp32 is
+// off in the fifth digit.
+struct AdamW {
+  double rate = 1e-3;
+  double first_decay = 0.9;
+  double second_decay = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;
+};
+
+// What AdamW keeps between updates, zero before the first.
+struct Moments {
+  static constexpr std::size_t kCountElements = 2;
+
+  Slice first;
+  Slice second;
+  Slice count;  // updates done, and an element that is the device's own
+};
+
 class Device {
  public:
   Device() = default;
@@ -109,6 +128,9 @@ class Device {
   virtual void cast(Slice from, Slice to) = 0;
   // parameters -= rate * gradients
   virtual void sgd(Slice parameters, Slice gradients, float rate) = 0;
+  // One AdamW update in one pass, all fp32; update.hpp has the formula. Counts it in state.count.
+  virtual void adamw(Slice parameters, Slice gradients, const Moments& state,
+                     const AdamW& rule) = 0;
 
   // Sums over ranks. All-reduce is in place (from and to are the same); all-gather's `from` and
   // reduce-scatter's `to` are this rank's shard, 1/ranks of the other side. Issued in the same

@@ -66,7 +66,7 @@ int warm_up(Device& device, Trainer& trainer, std::span<const MicroBatch> micro_
 EngineRun run_engine(Device& device, const Network& network, const Job& job,
                      const RunOptions& options, Pulse& pulse) {
   check(options);
-  Trainer trainer(device, network, job, options.learning_rate);
+  Trainer trainer(device, network, job, options.learning_rate.value_or(usual_rate(job.optimizer)));
   trainer.initialise(options.seed, pulse);
   const Batch batch(device, trainer, options.seed + 1);
   const std::vector<MicroBatch> micro_batches(static_cast<std::size_t>(job.strategy.micro_batches),

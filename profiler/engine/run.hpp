@@ -19,8 +19,8 @@ struct RunOptions {
   std::optional<Seconds> budget = std::nullopt;
   int warmup = 5;  // caches, buffers and connections are touched for the first time
   std::uint64_t seed = 1;
-  float learning_rate = 0.01F;
-  bool traced = false;  // one more step after the timed ones
+  std::optional<float> learning_rate = std::nullopt;  // usual_rate() of the job's optimizer
+  bool traced = false;                                // one more step after the timed ones
 };
 
 struct EngineRun {
