@@ -55,6 +55,9 @@ struct Link {
   Estimate<Seconds> burst;
   std::vector<Curve> curves;
   std::string source;  // the public measurement or the measurements file it comes from
+  // Of a link made of two levels: inside a node, and one GPU's share of what joins the nodes, with
+  // curves over as many ranks as there are nodes. Empty otherwise.
+  std::vector<Link> levels;
 
   // Bus bandwidth of a large all-reduce at the rank count measured, or the figure.
   [[nodiscard]] BytesPerSecond bus_bandwidth() const;

@@ -10,6 +10,7 @@ namespace ddpx {
 namespace {
 
 constexpr double kFloat = 4.0;
+constexpr int kOpaqueTensorsPerBlock = 4;
 
 std::string number(double value) {
   char text[32];
@@ -95,10 +96,12 @@ Network mlp(const MlpShape& shape) {
     Layer layer = linear("fc" + std::to_string(i), 1, shape.width, shape.width);
     add_activation(layer, shape.width);
     layer.needs_data_gradient = i > 0;
+    layer.block = i;
     network.activation_bytes += 2 * kFloat * shape.width;
     network.layers.push_back(std::move(layer));
   }
   Layer head = linear("head", 1, shape.width, shape.classes);
+  head.block = shape.depth;                          // all of them are elements of one Sequential
   head.forward_bytes += 4 * kFloat * shape.classes;  // log-softmax and loss
   head.backward_bytes += 4 * kFloat * shape.classes;
   head.forward_kernels += 2;
@@ -136,6 +139,7 @@ Network gpt(const GptShape& shape) {
 
   for (int i = 0; i < shape.layers; ++i) {
     const std::string block = "h" + std::to_string(i) + ".";
+    const std::size_t first = network.layers.size();
     network.layers.push_back(layer_norm(block + "ln1", t, h));
     network.layers.push_back(linear(block + "qkv", t, h, 3 * h));
     Layer attention;
@@ -157,6 +161,7 @@ Network gpt(const GptShape& shape) {
     Layer down = linear(block + "mlp_down", t, 4 * h, h);
     add_activation(down, t * h);
     network.layers.push_back(std::move(down));
+    for (std::size_t l = first; l < network.layers.size(); ++l) network.layers[l].block = i;
     network.activation_bytes += kFloat * (16 * t * h + 2 * shape.heads * t * t);
   }
   network.layers.push_back(layer_norm("ln_f", t, h));
@@ -184,6 +189,7 @@ Network opaque(const OpaqueShape& shape) {
   for (int i = 0; i < tensors; ++i) {
     Layer layer;
     layer.name = "part" + std::to_string(i);
+    layer.block = i / kOpaqueTensorsPerBlock;
     layer.tensors = {shape.parameters / tensors};
     layer.forward_seconds_per_sample = share / 3.0;
     layer.backward_seconds_per_sample = share * 2.0 / 3.0;

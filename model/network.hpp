@@ -57,6 +57,8 @@ struct Layer {
   // The products among the kernels that backward's given time is made of; the rest of it waits for
   // memory. Empty: nothing is known of its kernels.
   std::vector<KernelLaunch> backward_launches{};
+  // The block it is part of, where the generator knows it; blocks.hpp has the rest.
+  std::optional<int> block{};
 
   [[nodiscard]] double parameters() const;
 };
@@ -117,7 +119,8 @@ struct GptShape {
 
 // A model known only by its size and its measured one-GPU step: `parameters` in tensors of equal
 // size, the step's time spread evenly, a third of the compute forward (2 of 6 flops per parameter
-// and sample), `optimizer` excluded by the caller.
+// and sample), `optimizer` excluded by the caller. Its blocks are a guess: four tensors each, so 25
+// of them.
 struct OpaqueShape {
   double parameters = 0;
   Seconds compute_per_sample{};

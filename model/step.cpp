@@ -98,8 +98,7 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
 
 // Parameters, gradients, buckets and their 16-bit copies, and every product's output.
 Bytes StepModel::working_set() const {
-  const bool buckets =
-      job_.gpus > 1 && job_.strategy.sync && job_.strategy.sharding == Sharding::none;
+  const bool buckets = job_.gpus > 1 && job_.strategy.sync && job_.strategy.bucketed();
   const double copies = buckets ? (job_.strategy.compression ? 3.5 : 3.0) : 2.0;
   double bytes = copies * kGradientBytes * parameters_;
   const double samples = job_.samples_per_micro_batch();
@@ -163,44 +162,6 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
   shapes_.push_back(shape);
   shape_layers_.push_back(&layer);
   return shapes_.size() - 1;
-}
-
-StepModel::Collected StepModel::price_collective(Collective kind, Bytes bytes, DType dtype) {
-  const CollectivePrice price = ddpx::price(link_, {kind, dtype, bytes, job_.gpus});
-  extrapolated_ = extrapolated_ || price.extrapolated;
-  return {price.time.value(), price.relative_error};
-}
-
-void StepModel::price_collectives() {
-  const double element = network_.gradient_element_bytes();
-  const DType own = element < kGradientBytes ? DType::bf16 : DType::fp32;
-  const Bytes gradient(element * parameters_);
-  if (job_.strategy.sharding == Sharding::fsdp_unit) {
-    collectives_ = {price_collective(Collective::all_gather, gradient, own),
-                    price_collective(Collective::reduce_scatter, gradient, own)};
-    return;
-  }
-  std::vector<Bytes> arrival;
-  arrival.reserve(tensors_);
-  for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer) {
-    for (double elements : layer->tensors) arrival.emplace_back(element * elements);
-  }
-  assign_buckets(arrival, job_.strategy.buckets, buckets_);
-  collectives_.reserve(buckets_.size());
-  const DType wire = job_.strategy.compression.value_or(own);
-  const double shrink = element_bytes(wire) / element;
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    if (i > 0 && buckets_[i].bytes == buckets_[i - 1].bytes) {
-      collectives_.push_back(collectives_.back());
-    } else {
-      collectives_.push_back(
-          price_collective(Collective::all_reduce, buckets_[i].bytes * shrink, wire));
-    }
-  }
-  if (!network_.captured) return;
-  // A broadcast moves no more than an all-reduce of as many bytes and waits no longer.
-  for (const double bytes : network_.captured->broadcast_bytes)
-    broadcasts_ += price_collective(Collective::all_reduce, Bytes(bytes), DType::fp32).time;
 }
 
 double StepModel::settled_clock(const Shift& shift) const {

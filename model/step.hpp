@@ -4,13 +4,16 @@
 //
 // T_gpu walks two streams. The compute stream runs K forwards and backwards, the optimizer at the
 // end; the communication stream runs the buckets' all-reduces in order, bucket b from max(ready_b,
-// end_(b-1)). Products that run while a collective holds multiprocessors are slowed by their waves
-// (contention.hpp). Every term and its evidence: docs/model.md.
+// end_(b-1)). Sharded by block, the communication stream gathers each block's parameters one block
+// ahead and scatters its gradients when they are complete. Products that run while a collective
+// holds multiprocessors are slowed by their waves (contention.hpp). Every term and its evidence:
+// docs/model.md.
 #pragma once
 
 #include <array>
 #include <string_view>
 
+#include "model/blocks.hpp"
 #include "model/strategy.hpp"
 #include "model/timeline.hpp"
 
@@ -40,6 +43,20 @@ inline constexpr std::size_t kSources = 7;
 // Bytes of one gradient element: gradients are fp32, also under autocast. A captured network says
 // its own (Network::gradient_element_bytes).
 inline constexpr double kGradientBytes = 4;
+
+// One collective of a step as it is priced: a bucket's all-reduce, a unit's all-gather.
+struct Exchange {
+  Collective kind = Collective::all_reduce;
+  std::size_t tensors = 0;
+  Bytes gradient{};  // of the parameters it is about, uncompressed
+  Bytes message{};   // as handed to the collective, nccl-tests' convention
+  DType wire = DType::fp32;
+  int ranks = 2;
+  bool between = false;  // the nodes, one rank of each; else all ranks, or those of one node
+  double per_step = 1;   // how often in one optimizer step
+  double time = 0;       // seconds alone
+  double relative_error = 0;
+};
 
 struct Shift {
   std::array<double, kSources> z{};
@@ -80,6 +97,8 @@ class StepModel {
   [[nodiscard]] Timeline timeline(const Shift& shift = {}) const;
 
   [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
+  // Every collective of a step, in no order of time: buckets, or unit by unit (the root last).
+  [[nodiscard]] std::span<const Exchange> exchanges() const { return collectives_; }
   // Whether a shape, a message size or a rank count lies outside what was measured.
   [[nodiscard]] bool extrapolated() const { return extrapolated_; }
 
@@ -104,25 +123,32 @@ class StepModel {
     int forward_kernels = 0;
     int backward_kernels = 0;
   };
-  struct Collected {
-    double time = 0;
-    double relative_error = 0;
-  };
   struct Context;
+  struct BlockWalk;
 
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
   void price_collectives();
+  void price_buckets();
+  void price_blocks();
+  void add_exchange(Exchange exchange);
+  [[nodiscard]] const Link& link_of(const Exchange& exchange) const;
   [[nodiscard]] Bytes working_set() const;
-  Collected price_collective(Collective kind, Bytes bytes, DType dtype);
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
   double settled_clock(const Shift& shift) const;
   // What the host takes for the step; zero where nothing is known of it.
   [[nodiscard]] double host_seconds() const;
+  // Forward and backward of one micro-batch; gradients are shared in it or not.
+  void micro_batch(Context& context, Step& step, bool shared) const;
+  // The micro-batches before the last one.
+  void earlier(Context& context, Step& step) const;
   void synchronised(Context& context, Step& step) const;
-  void sharded(Context& context, Step& step) const;
+  void one_unit(Context& context, Step& step) const;
+  void by_block(Context& context, Step& step) const;
+  // ZeRO with replicated parameters: every rank hands out the part it updated.
+  void gather_updated(Context& context, Step& step, double idle) const;
 
   const Machine& machine_;
   const Link& link_;
@@ -133,8 +159,11 @@ class StepModel {
   std::vector<Shape> shapes_;
   std::vector<const Layer*> shape_layers_;
   std::vector<Bucket> buckets_;
-  std::vector<Collected> collectives_;  // per bucket; FSDP: all-gather, reduce-scatter
-  double broadcasts_ = 0;               // seconds before a synchronised forward
+  // Per bucket, then ZeRO's all-gather; FSDP: all-gather, reduce-scatter and, of HSDP, all-reduce
+  // of each unit.
+  std::vector<Exchange> collectives_;
+  Blocks blocks_;          // of per-block sharding
+  double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
   Bytes working_set_{};  // touched once or more in every step
   std::size_t tensors_ = 0;

@@ -1,4 +1,5 @@
 // What a captured network brings along instead of prices, and what the host takes: see step.hpp.
+#include <algorithm>
 #include <cmath>
 
 #include "model/contention.hpp"
@@ -56,11 +57,20 @@ double StepModel::host_seconds() const {
               (k - 1) * costs->extra_micro_batch.value.value();
   }
   if (costs == nullptr || seconds == 0 || job_.gpus == 1 || !job_.strategy.sync) return seconds;
-  if (job_.strategy.sharding != Sharding::none) return seconds + costs->fsdp.value.value();
+  const double times = job_.strategy.synchronisations();
+  const double launch = costs->per_bucket.value.value();
+  if (!job_.strategy.bucketed()) {
+    // One unit's cost was measured; every further one launches its collectives as a bucket does.
+    double launches = 0;
+    for (const Exchange& exchange : collectives_) launches += exchange.per_step;
+    const double of_one_unit = 2.0 * times;
+    return seconds + times * costs->fsdp.value.value() +
+           std::max(0.0, launches - of_one_unit) * launch;
+  }
   const double buckets = static_cast<double>(buckets_.size());
-  seconds +=
-      tensors * costs->sync_per_tensor.value.value() + buckets * costs->per_bucket.value.value();
-  if (job_.strategy.compression) seconds += buckets * costs->hook_per_bucket.value.value();
+  seconds += times * (tensors * costs->sync_per_tensor.value.value() + buckets * launch);
+  if (job_.strategy.compression) seconds += times * buckets * costs->hook_per_bucket.value.value();
+  if (job_.strategy.sharding != Sharding::none) seconds += launch;
   return seconds;
 }
 

@@ -92,9 +92,7 @@ double StepModel::Context::traffic(double bytes, int kernels) const {
 
 double StepModel::Context::optimizer() const {
   const Job& job = model.job_;
-  const bool sharded =
-      job.gpus > 1 && job.strategy.sync && job.strategy.sharding == Sharding::fsdp_unit;
-  const double share = sharded ? 1.0 / job.gpus : 1.0;
+  const double share = 1.0 / job.strategy.shards(job.gpus);
   const auto& captured = model.network_.captured;
   if (captured && captured->optimizer == job.optimizer)
     return captured->optimizer_time.value() * share;
@@ -105,7 +103,7 @@ double StepModel::Context::optimizer() const {
 }
 
 double StepModel::Context::collective(std::size_t i) const {
-  const Collected& c = model.collectives_[i];
+  const Exchange& c = model.collectives_[i];
   // The same factor either way: a curve that is unsure by more than itself never gets free.
   const double moved = 1.0 + std::abs(link_z) * c.relative_error;
   return link_z >= 0 ? c.time * moved : c.time / moved;

@@ -27,7 +27,6 @@ void add(Step& step, Term term, double seconds) {
 
 // The last backward with its buckets: DistributedDataParallel in the steady state.
 void StepModel::synchronised(Context& c, Step& step) const {
-  if (buckets_.empty()) return;
   const bool half = job_.strategy.compression.has_value();
   const int multiprocessors = machine_.device.multiprocessors;
   std::vector<double> starts(buckets_.size());
@@ -53,6 +52,22 @@ void StepModel::synchronised(Context& c, Step& step) const {
     }
     run(alone, stretched, term);
   };
+  const auto launch_complete = [&](std::size_t tensors) {
+    for (; launched < buckets_.size() && buckets_[launched].end <= tensors; ++launched) {
+      if (half) {
+        run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
+                   Term::compression);
+      }
+      // The link has been idle since the step before, or since the bucket before.
+      const double free = launched == 0 ? -c.optimizer() : ends[launched - 1];
+      starts[launched] = std::max(c.now, free);
+      durations[launched] = c.collective_after(starts[launched] - free, launched);
+      ends[launched] =
+          starts[launched] + durations[launched] * c.collective_slowdown + c.collective_delay;
+    }
+  };
+  // DeepSpeed's stage 2 reduces on the stream that computes (overlap_comm is false by default).
+  const bool overlap = job_.strategy.overlap && job_.strategy.sharding != Sharding::zero2;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
@@ -72,19 +87,9 @@ void StepModel::synchronised(Context& c, Step& step) const {
     if (layer.tensors == 0) continue;
     run_memory(c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
     tensor += layer.tensors;
-    for (; launched < buckets_.size() && buckets_[launched].end <= tensor; ++launched) {
-      if (half) {
-        run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
-                   Term::compression);
-      }
-      // The link has been idle since the step before, or since the bucket before.
-      const double free = launched == 0 ? -c.optimizer() : ends[launched - 1];
-      starts[launched] = std::max(c.now, free);
-      durations[launched] = c.collective_after(starts[launched] - free, launched);
-      ends[launched] =
-          starts[launched] + durations[launched] * c.collective_slowdown + c.collective_delay;
-    }
+    if (overlap) launch_complete(tensor);
   }
+  launch_complete(tensor);
   // Products are over: what is left of the queue runs at its own speed.
   const double backward_end = c.now;
   double serial_end = backward_end;
@@ -100,7 +105,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     step.communication_busy += Seconds(ends[b] - starts[b]);
     c.span(Stream::communication, "all-reduce", b, starts[b], ends[b]);
   }
-  if (half) {
+  if (half && !ends.empty()) {
     // A Python hook keeps only part of the overlap: between this and none at all.
     const double kept =
         std::clamp(machine_.hook_overlap.shifted(c.shift.of(Source::hook)), 0.0, 1.0);
@@ -115,7 +120,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const double bytes = buckets_[b].bytes.value();
     if (half)
       run_memory(c.traffic(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
-    if (!job_.strategy.bucket_view) {
+    // ZeRO's stage 2 keeps its part where it was reduced.
+    if (!job_.strategy.bucket_view && job_.strategy.sharding != Sharding::zero2) {
       run_memory(c.traffic(2 * bytes, static_cast<int>(buckets_[b].end - buckets_[b].begin)),
                  Term::copies);
     }
@@ -125,7 +131,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
 
 // One FSDP unit around the whole model: the all-gather has nothing to hide behind and the
 // reduce-scatter starts after the last gradient.
-void StepModel::sharded(Context& c, Step& step) const {
+void StepModel::one_unit(Context& c, Step& step) const {
   const double gather = c.collective_after(c.optimizer(), 0);
   c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
   add(step, Term::exposed_communication, gather);
@@ -148,52 +154,80 @@ void StepModel::sharded(Context& c, Step& step) const {
   step.communication_busy += Seconds(gather + scatter);
 }
 
-Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) const {
-  Step step;
-  Context c(*this, shift, clock, timeline);
-  const int k = job_.strategy.micro_batches;
-  const bool shared = job_.gpus > 1 && job_.strategy.sync;
-  const bool fsdp = shared && job_.strategy.sharding == Sharding::fsdp_unit;
+void StepModel::gather_updated(Context& c, Step& step, double idle) const {
+  const double gather = c.collective_after(idle, buckets_.size());
+  c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
+  add(step, Term::exposed_communication, gather);
+  step.communication_busy += Seconds(gather);
+  c.now += gather;
+}
+
+void StepModel::micro_batch(Context& c, Step& step, bool shared) const {
+  if (shared && job_.strategy.by_block()) return by_block(c, step);
+  if (shared) {
+    add(step, Term::exposed_communication, broadcasts_);
+    step.communication_busy += Seconds(broadcasts_);
+    c.now += broadcasts_;
+  }
   double forward = 0;
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
     forward += c.product(shape.forward) + c.traffic(shape.forward_traffic, shape.forward_kernels);
-    backward += c.backward(shape);
+    if (!shared) backward += c.backward(shape);
   }
-  double earlier =
-      (k - 1) *
-      (forward + backward + c.traffic(kAccumulateBytes * parameters_, static_cast<int>(tensors_)));
-  c.span(Stream::compute, "earlier micro-batches", static_cast<std::size_t>(k - 1), c.now,
-         c.now + earlier);
-  add(step, Term::accumulation, earlier);
-  if (fsdp && k > 1) {
-    // FSDP shares every micro-batch's gradient unless told otherwise.
-    const double again = (k - 1) * (c.collective(0) + c.collective(1));
-    add(step, Term::exposed_communication, again);
-    step.communication_busy += Seconds(again);
-    earlier += again;
-  }
-  c.now += earlier;
-  add(step, Term::exposed_communication, broadcasts_);
-  step.communication_busy += Seconds(broadcasts_);
-  c.now += broadcasts_;
   c.span(Stream::compute, "forward", 0, c.now, c.now + forward);
   add(step, Term::forward, forward);
   c.now += forward;
-  if (fsdp) {
-    sharded(c, step);
-  } else if (shared) {
-    synchronised(c, step);
-  } else {
-    add(step, Term::backward, backward);
-    c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
-    c.now += backward;
+  if (shared && job_.strategy.bucketed()) return synchronised(c, step);
+  if (shared) return one_unit(c, step);
+  add(step, Term::backward, backward);
+  c.span(Stream::compute, "backward", 0, c.now, c.now + backward);
+  c.now += backward;
+}
+
+// All alike, so that one stands for all. What sharing adds to each counts as what it is; their
+// compute and the sum of their gradients are accumulation.
+void StepModel::earlier(Context& c, Step& step) const {
+  const double times = job_.strategy.micro_batches - 1;
+  if (times < 1) return;
+  const bool shared = job_.gpus > 1 && job_.strategy.synchronisations() > 1;
+  Step one;
+  Context alone = c;
+  alone.timeline = nullptr;
+  alone.burst = alone.credit = 0;
+  micro_batch(alone, one, shared);
+  // A rank that keeps a share of the gradients adds up no more than that.
+  const Sharding sharding = job_.strategy.sharding;
+  const bool share = sharding != Sharding::none && sharding != Sharding::zero1;
+  const double kept = parameters_ / (share ? job_.strategy.shards(job_.gpus) : 1);
+  double compute = (one.term(Term::forward) + one.term(Term::backward)).value();
+  compute += c.traffic(kAccumulateBytes * kept, static_cast<int>(tensors_));
+  for (std::size_t t = 0; t < kTerms; ++t) {
+    if (t == static_cast<std::size_t>(Term::forward) ||
+        t == static_cast<std::size_t>(Term::backward))
+      continue;
+    step.terms[t] += one.terms[t] * times;
   }
+  add(step, Term::accumulation, compute * times);
+  step.communication_busy += one.communication_busy * times;
+  const double end = c.now + step.total().value();
+  c.span(Stream::compute, "earlier micro-batches", static_cast<std::size_t>(times), c.now, end);
+  c.now = end;
+}
+
+Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) const {
+  Step step;
+  Context c(*this, shift, clock, timeline);
+  const bool shared = job_.gpus > 1 && job_.strategy.sync;
+  earlier(c, step);
+  micro_batch(c, step, shared);
   const double optimizer = c.optimizer();
   c.span(Stream::compute, "optimizer", 0, c.now, c.now + optimizer);
   add(step, Term::optimizer, optimizer);
   c.now += optimizer;
+  if (shared && job_.strategy.bucketed() && job_.strategy.sharding != Sharding::none)
+    gather_updated(c, step, optimizer);
   if (job_.gpus > 1 && machine_.rank_spread > 0) {
     const double compute =
         (step.term(Term::forward) + step.term(Term::backward) + step.term(Term::accumulation))

@@ -11,21 +11,59 @@
 
 namespace ddpx {
 
-enum class Sharding { none, fsdp_unit };
+// What each rank keeps only a share of. The words are DeepSpeed's and PyTorch's:
+//  - fsdp_unit: FSDP around the whole model, fsdp_block: around each block as well (fully_shard);
+//  - zero1: optimizer state (PyTorch's ZeroRedundancyOptimizer on top of DDP),
+//    zero2: gradients too (DeepSpeed stage 2), zero3: parameters too, gathered block by block.
+enum class Sharding { none, fsdp_unit, fsdp_block, zero1, zero2, zero3 };
+
+// HSDP: `replicas` groups of `shards` ranks; FSDP inside a group, all-reduces of the shards between
+// groups.
+struct HybridGroups {
+  int replicas = 1;
+  int shards = 1;
+  auto operator<=>(const HybridGroups&) const = default;
+};
 
 struct Strategy {
-  int micro_batches = 1;             // gradient accumulation; only the last backward synchronises
+  // Gradient accumulation; only the last backward synchronises, unless sync_every.
+  int micro_batches = 1;
   std::optional<DType> compression;  // fp16 or bf16 compression hook
   BucketLimits buckets;
   bool explicit_buckets = false;  // the user gave bucket_cap_mb
   bool bucket_view = false;       // gradient_as_bucket_view: no copy-out
   Sharding sharding = Sharding::none;
+  // fsdp_block: parameters are freed after a block's forward and gathered again for its backward.
+  bool reshard = true;
+  std::optional<HybridGroups> hybrid;  // of fsdp_block
   bool sync = true;  // false: no gradient is ever shared (DDP.no_sync on every micro-batch)
+  // Every micro-batch's gradients are shared: no_sync forgotten, or forward left outside of it.
+  bool sync_every = false;
+  // false: no bucket is sent before backward's end (torch.compile without DDPOptimizer).
+  bool overlap = true;
   std::optional<int> channels;  // NCCL_MAX_CTAS; nullopt: the link's usual count
+
+  // Whether parameters are gathered block by block.
+  [[nodiscard]] bool by_block() const {
+    return sharding == Sharding::fsdp_block || sharding == Sharding::zero3;
+  }
+  // Whether gradients travel in buckets: DDP, and ZeRO on top of replicated parameters.
+  [[nodiscard]] bool bucketed() const {
+    return sharding == Sharding::none || sharding == Sharding::zero1 || sharding == Sharding::zero2;
+  }
+  // How many synchronisations one optimizer step takes: with sharded gradients one per micro-batch.
+  [[nodiscard]] int synchronisations() const;
+  // Ranks that a sharded state is spread over; 1 where nothing is sharded.
+  [[nodiscard]] int shards(int gpus) const;
+  // Where a bucket closes: DeepSpeed's stage 2 has a limit of its own.
+  [[nodiscard]] BucketLimits bucket_limits() const;
 };
 
-// The strategy in the words of --strategy: "ddp", "ddp,accumulate=8,compress=fp16", "fsdp=unit".
-// Parsing its own output gives it back.
+// DeepSpeed's reduce_bucket_size, 5e8 elements of fp32 (deepspeed/runtime/zero/config.py).
+inline constexpr Bytes kZeroBucket{2e9};
+
+// The strategy in the words of --strategy: "ddp", "ddp,accumulate=8,compress=fp16", "fsdp=block",
+// "zero=1", "hsdp=2x8". Parsing its own output gives it back.
 [[nodiscard]] std::string describe(const Strategy& strategy);
 // Throws InputError naming the word, its place and the accepted words; also for combinations in
 // which one part cannot have an effect.
@@ -52,7 +90,8 @@ struct Job {
   [[nodiscard]] Job one_gpu() const;
 };
 
-// Throws InputError unless the job makes sense: ranks >= 1, batch >= 1, K >= 1.
+// Throws InputError unless the job makes sense: ranks >= 1, batch >= 1, K >= 1, groups of HSDP that
+// make up the ranks.
 void check(const Job& job);
 
 }  // namespace ddpx

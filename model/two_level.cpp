@@ -83,6 +83,50 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
   return topology;
 }
 
+namespace {
+
+// Curves of the three collectives by NCCL's model of `topology`.
+void add_curves(Link& link, const NcclTopology& topology, double error) {
+  for (Collective kind :
+       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+    const std::vector<NcclCost> costs = nccl_costs(kind, topology);
+    std::vector<CurvePoint> points;
+    double last = 0;
+    for (double bytes = kSmallestSize; bytes <= kLargestSize; bytes *= 2) {
+      const Bytes size(bytes);
+      // NCCL's corrections step down at some sizes; a larger message is never given a shorter time.
+      last = std::max(last, nccl_time(nccl_choice(costs, size, topology), size, topology).value());
+      points.push_back({size, Seconds(last), false, ""});
+    }
+    const int ranks = topology.nodes * topology.ranks_per_node;
+    Curve& curve = link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, ranks},
+                                            std::vector<ProtocolLine>{}, std::move(points));
+    curve.relative_error = error;
+  }
+}
+
+// One GPU of every node, all of a node's at once: each has its share of the wire.
+Link between_nodes(const Link& between, const NcclTopology& cluster, double error) {
+  NcclTopology topology = cluster;
+  topology.ranks_per_node = 1;
+  topology.wire = *cluster.wire / static_cast<double>(cluster.ranks_per_node);
+  topology.channel_inside = *topology.wire * 2.0 / static_cast<double>(topology.channels);
+  topology.channel_between = topology.channel_inside;
+  topology.latency_scale = 1.0;
+  Link link;
+  link.name = between.name;
+  link.title = between.title;
+  link.topology = Topology::network;
+  link.latency = between.latency;
+  link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
+  link.channels = between.channels;
+  link.source = between.source;
+  add_curves(link, topology, error);
+  return link;
+}
+
+}  // namespace
+
 Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
                std::optional<int> nics) {
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
@@ -96,22 +140,8 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_compute = inside.beside_compute;
   link.source = inside.source + "; " + between.source;
   const double error = std::hypot(between.bandwidth.relative_error, kModelError);
-  for (Collective kind :
-       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-    const std::vector<NcclCost> costs = nccl_costs(kind, topology);
-    std::vector<CurvePoint> points;
-    double last = 0;
-    for (double bytes = kSmallestSize; bytes <= kLargestSize; bytes *= 2) {
-      const Bytes size(bytes);
-      // NCCL's corrections step down at some sizes; a larger message is never given a shorter time.
-      last = std::max(last, nccl_time(nccl_choice(costs, size, topology), size, topology).value());
-      points.push_back({size, Seconds(last), false, ""});
-    }
-    Curve& curve =
-        link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, layout.gpus()},
-                                 std::vector<ProtocolLine>{}, std::move(points));
-    curve.relative_error = error;
-  }
+  add_curves(link, topology, error);
+  link.levels = {inside, between_nodes(between, topology, error)};
   return link;
 }
 

@@ -27,7 +27,8 @@ struct NodeLayout {
 [[nodiscard]] NcclTopology nccl_topology(const Link& inside, const Link& between,
                                          const NodeLayout& layout, std::optional<int> nics);
 
-// The link with curves of all three collectives on `layout`.gpus() ranks. Throws InputError for a
+// The link with curves of all three collectives on `layout`.gpus() ranks, and its two levels (what
+// HSDP uses one by one: the GPUs of a node share its wire evenly). Throws InputError for a
 // layout of fewer than two nodes, and where a level has neither figures nor curves.
 [[nodiscard]] Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
                              std::optional<int> nics = std::nullopt);

@@ -23,7 +23,7 @@ void add_borrowed(std::vector<std::string>& list, const std::string& constant,
 void add_host(std::vector<std::string>& list, const HostCosts& host, const Job& job) {
   const std::string prefix = "host." + std::string(name(job.engine)) + ".";
   const bool shared = job.gpus > 1 && job.strategy.sync;
-  const bool fsdp = shared && job.strategy.sharding == Sharding::fsdp_unit;
+  const bool fsdp = shared && !job.strategy.bucketed();
   add_borrowed(list, prefix + "step_per_tensor", host.step_per_tensor);
   if (job.strategy.micro_batches > 1)
     add_borrowed(list, prefix + "extra_micro_batch", host.extra_micro_batch);
@@ -57,6 +57,24 @@ Products far_products(const ProductTable& table, const Network& network, const J
     }
   }
   return far;
+}
+
+// The level of the link that a collective runs on.
+const Link& link_of(const Link& link, const Job& job, const Exchange& exchange) {
+  if (!job.strategy.hybrid || link.levels.empty()) return link;
+  return link.levels[exchange.between ? 1 : 0];
+}
+
+// Of a large message, or the largest measured.
+BytesPerSecond peak_of(const Link& link, const Exchange& exchange) {
+  for (const Curve& curve : link.curves) {
+    if (curve.kind == exchange.kind && curve.ranks == exchange.ranks &&
+        curve.dtype == exchange.wire) {
+      return curve.peak_bus_bandwidth();
+    }
+  }
+  const CollectiveCall large{exchange.kind, exchange.wire, kLargeMessage, exchange.ranks};
+  return kLargeMessage / price(link, large).time * bus_factor(exchange.kind, exchange.ranks);
 }
 
 // Ranks and sizes that the link's curves of this collective do not hold.
@@ -108,7 +126,7 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   if (machine.sustained) add_borrowed(list, "sustained", *machine.sustained);
   if (const HostCosts* host = machine.host_costs(job.engine)) add_host(list, *host, job);
   if (job.gpus < 2 || !job.strategy.sync) return list;
-  if (job.strategy.sharding == Sharding::none) {
+  if (job.strategy.sharding != Sharding::fsdp_unit) {  // which overlaps nothing
     if (machine.memory_beside) add_borrowed(list, "memory_beside", *machine.memory_beside);
     if (job.strategy.compression) add_borrowed(list, "hook_overlap", machine.hook_overlap);
     add_borrowed(list, "link " + link.name + " beside_compute", link.beside_compute);
@@ -134,15 +152,21 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
                    (far.size() == 1 ? " product lies" : " products lie") +
                    " far from every measured one, as " + far.rbegin()->second);
   }
-  const Explanation step = explain(machine, link, network, job);
-  std::vector<Bytes> messages;
-  for (const CollectiveRow& row : step.collectives) messages.push_back(row.message);
-  const DType wire = job.strategy.compression.value_or(DType::fp32);
-  if (job.strategy.sharding == Sharding::fsdp_unit && messages.size() == 2) {
-    outside_curves(list, link, Collective::all_gather, {messages[0]}, wire, job.gpus);
-    outside_curves(list, link, Collective::reduce_scatter, {messages[1]}, wire, job.gpus);
-  } else {
-    outside_curves(list, link, Collective::all_reduce, messages, wire, job.gpus);
+  if (job.gpus < 2 || !job.strategy.sync) return list;
+  const StepModel model(machine, link, network, job);
+  for (const bool between : {false, true}) {
+    for (const Collective kind :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+      std::vector<Bytes> messages;
+      const Exchange* any = nullptr;
+      for (const Exchange& exchange : model.exchanges()) {
+        if (exchange.kind != kind || exchange.between != between) continue;
+        messages.push_back(exchange.message);
+        any = &exchange;
+      }
+      if (any)
+        outside_curves(list, link_of(link, job, *any), kind, messages, any->wire, any->ranks);
+    }
   }
   return list;
 }
@@ -152,37 +176,27 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
   Explanation result;
   result.residual_half_width = kNormalQuantile90 * machine.residual;
   if (job.gpus < 2 || !job.strategy.sync) return result;
-  const bool fsdp = job.strategy.sharding == Sharding::fsdp_unit;
-  const DType wire = job.strategy.compression.value_or(DType::fp32);
-  const double shrink = element_bytes(wire) / element_bytes(DType::fp32);
-  const auto add = [&](Collective kind, Bytes gradient, std::size_t tensors) {
-    CollectiveRow row{kind, tensors, gradient, gradient * shrink, {}, {}};
-    const double factor = bus_factor(kind, job.gpus);
-    row.time = price(link, {kind, wire, row.message, job.gpus}).time;
+  const StepModel model(machine, link, network, job);
+  const Exchange* largest = nullptr;
+  for (const Exchange& exchange : model.exchanges()) {
+    CollectiveRow row{exchange.kind,
+                      exchange.tensors,
+                      exchange.gradient,
+                      exchange.message,
+                      exchange.ranks,
+                      exchange.per_step,
+                      {},
+                      {},
+                      {}};
+    const double factor = bus_factor(row.kind, row.ranks);
+    row.time = Seconds(exchange.time);
     row.bus_bandwidth = row.message / row.time * factor;
-    result.sent_per_rank += row.message * factor;
+    row.peak_bus_bandwidth = peak_of(link_of(link, job, exchange), exchange);
+    result.sent_per_rank += row.message * factor * row.per_step;
+    if (!largest || exchange.message > largest->message) largest = &exchange;
     result.collectives.push_back(row);
-  };
-  if (fsdp) {
-    const Bytes gradient(element_bytes(DType::fp32) * network.parameters());
-    add(Collective::all_gather, gradient, network.tensor_count());
-    add(Collective::reduce_scatter, gradient, network.tensor_count());
-    // Every micro-batch gathers and scatters again.
-    result.sent_per_rank *= job.strategy.micro_batches;
-  } else {
-    const StepModel model(machine, link, network, job);
-    for (const Bucket& bucket : model.buckets()) {
-      add(Collective::all_reduce, bucket.bytes, bucket.end - bucket.begin);
-    }
   }
-  const Collective kind = fsdp ? Collective::all_gather : Collective::all_reduce;
-  result.peak_bus_bandwidth = kLargeMessage /
-                              price(link, {kind, wire, kLargeMessage, job.gpus}).time *
-                              bus_factor(kind, job.gpus);
-  for (const Curve& curve : link.curves) {
-    if (curve.kind == kind && curve.ranks == job.gpus && curve.dtype == wire)
-      result.peak_bus_bandwidth = curve.peak_bus_bandwidth();
-  }
+  if (largest) result.peak_bus_bandwidth = peak_of(link_of(link, job, *largest), *largest);
   return result;
 }
 

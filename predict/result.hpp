@@ -13,15 +13,17 @@
 
 namespace ddpx {
 
-// One collective of the step's last backward: a bucket's all-reduce, or FSDP's all-gather and
-// reduce-scatter.
+// One collective of a step: a bucket's all-reduce, a unit's all-gather or reduce-scatter.
 struct CollectiveRow {
   Collective kind = Collective::all_reduce;
   std::size_t tensors = 0;
   Bytes gradient{};  // in the bucket, fp32
   Bytes message{};   // as handed to the collective: half of it under a compression hook
-  Seconds time{};    // alone
+  int ranks = 2;
+  double per_step = 1;  // how often in one optimizer step
+  Seconds time{};       // alone
   BytesPerSecond bus_bandwidth{};
+  BytesPerSecond peak_bus_bandwidth{};  // of a large message of this kind
 };
 
 // The parts of a forecast that its terms do not show (--explain).

@@ -14,7 +14,10 @@ namespace {
 // One word for what a strategy mainly does. An explicit cap of DDP's default size is plain DDP.
 std::string family_of(const Strategy& strategy) {
   if (!strategy.sync) return "no-sync";
-  if (strategy.sharding != Sharding::none) return "fsdp";
+  if (strategy.hybrid) return "hsdp";
+  if (strategy.sharding == Sharding::fsdp_unit || strategy.sharding == Sharding::fsdp_block)
+    return "fsdp";
+  if (strategy.sharding != Sharding::none) return "zero";
   if (strategy.compression) return "compression";
   if (strategy.micro_batches > 1) return "accumulation";
   const BucketLimits usual;

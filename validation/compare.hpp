@@ -24,8 +24,9 @@ struct ComparedRow {
   std::string network;
   double parameters = 0;
   double width = 0;
-  std::string
-      family;  // of strategies: "ddp", "bucket", "accumulation", "compression", "fsdp", "no-sync"
+  // Of strategies: "ddp", "bucket", "accumulation", "compression", "fsdp", "zero", "hsdp",
+  // "no-sync".
+  std::string family;
   Regime regime = Regime::gpu_bound;
   Forecast forecast;
   Interval measured;                       // step seconds

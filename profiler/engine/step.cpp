@@ -44,6 +44,14 @@ const Job& checked(const Job& job, const Device& device) {
                                    std::to_string(device.ranks()) + " running; start as many");
   }
   if (!device.supports(job.dtype)) refuse_dtype(job.dtype, device);
+  const Strategy& strategy = job.strategy;
+  const bool known =
+      strategy.sharding == Sharding::none || strategy.sharding == Sharding::fsdp_unit;
+  if (!known || strategy.sync_every || !strategy.overlap) {
+    throw InputError("--strategy", "the native engine does not run '" + describe(strategy) +
+                                       "'; it runs ddp with buckets, hooks and accumulation, "
+                                       "fsdp=unit and no-sync");
+  }
   return job;
 }
 

@@ -23,6 +23,10 @@ void expect_same(const Strategy& a, const Strategy& b) {
   EXPECT_EQ(a.sharding, b.sharding);
   EXPECT_EQ(a.sync, b.sync);
   EXPECT_EQ(a.channels, b.channels);
+  EXPECT_EQ(a.reshard, b.reshard);
+  EXPECT_EQ(a.hybrid, b.hybrid);
+  EXPECT_EQ(a.sync_every, b.sync_every);
+  EXPECT_EQ(a.overlap, b.overlap);
 }
 
 TEST(Strategies, plain_ddp_is_pytorchs_default) {
@@ -61,11 +65,26 @@ TEST(Strategies, every_word_is_read) {
 }
 
 TEST(Strategies, read_back_from_their_description) {
-  for (const char* text :
-       {"ddp", "ddp,accumulate=8", "ddp,compress=fp16", "ddp,bucket=25MiB", "ddp,bucket=0.1KB",
-        "ddp,bucket=123457KB", "ddp,bucket=3.7MB,first-bucket=7.3KB,bucket-view,channels=4",
-        "ddp,first-bucket=2MiB", "fsdp=unit,accumulate=3,channels=2", "no-sync",
-        "no-sync,accumulate=2"}) {
+  for (const char* text : {"ddp",
+                           "ddp,accumulate=8",
+                           "ddp,compress=fp16",
+                           "ddp,bucket=25MiB",
+                           "ddp,bucket=0.1KB",
+                           "ddp,bucket=123457KB",
+                           "ddp,bucket=3.7MB,first-bucket=7.3KB,bucket-view,channels=4",
+                           "ddp,first-bucket=2MiB",
+                           "fsdp=unit,accumulate=3,channels=2",
+                           "no-sync",
+                           "no-sync,accumulate=2",
+                           "fsdp=block",
+                           "fsdp=block,reshard=no,accumulate=2",
+                           "zero=1,compress=fp16,bucket-view",
+                           "zero=2,bucket=50MB",
+                           "zero=3,channels=4",
+                           "hsdp=2x8",
+                           "hsdp=2x8,reshard=no",
+                           "ddp,overlap=no",
+                           "ddp,accumulate=4,sync=every"}) {
     const Strategy s = parse_strategy(text);
     expect_same(parse_strategy(describe(s)), s);
     EXPECT_EQ(describe(parse_strategy(describe(s))), describe(s)) << text;
@@ -75,9 +94,9 @@ TEST(Strategies, read_back_from_their_description) {
 }
 
 TEST(Strategies, a_bad_word_is_named_with_what_is_accepted) {
-  for (const char* word :
-       {"", "dpp", "DDP", "ddp ", " ddp", "ddp=1", "fsdp=block", "fsdp=", "zero=1", "bucket",
-        "accumulate", "bucket-view=1", "no-sync=1", "=", "=8", "\xff\xfe", "bucket-views"}) {
+  for (const char* word : {"", "dpp", "DDP", "ddp ", " ddp", "ddp=1", "fsdp=tree",
+                           "fsdp=", "zero=4", "zero", "hsdp", "bucket", "accumulate",
+                           "bucket-view=1", "no-sync=1", "=", "=8", "\xff\xfe", "bucket-views"}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
                        {"--strategy", "accepted: ddp, accumulate=K"});
   }
@@ -113,9 +132,29 @@ TEST(Strategies, the_compression_hooks_are_fp16_and_bf16) {
 }
 
 TEST(Strategies, words_that_contradict_each_other_are_refused) {
-  for (const char* text : {"ddp,fsdp", "fsdp,bucket=25MiB", "fsdp,compress=fp16",
-                           "fsdp,bucket-view", "fsdp,first-bucket=1MiB", "no-sync,compress=fp16",
-                           "no-sync,bucket=25MiB", "no-sync,channels=4", "no-sync,fsdp"}) {
+  for (const char* text : {"ddp,fsdp",
+                           "fsdp,bucket=25MiB",
+                           "fsdp,compress=fp16",
+                           "fsdp,bucket-view",
+                           "fsdp,first-bucket=1MiB",
+                           "no-sync,compress=fp16",
+                           "no-sync,bucket=25MiB",
+                           "no-sync,channels=4",
+                           "no-sync,fsdp",
+                           "zero=1,ddp",
+                           "zero=2,compress=fp16",
+                           "zero=2,bucket-view",
+                           "zero=3,bucket=25MiB",
+                           "zero=3,reshard=no",
+                           "ddp,reshard=no",
+                           "fsdp=unit,reshard=no",
+                           "hsdp=2x4,zero=1",
+                           "hsdp=2x4,fsdp=block",
+                           "fsdp=block,overlap=no",
+                           "zero=2,overlap=no",
+                           "ddp,sync=every",
+                           "fsdp=block,accumulate=2,sync=every",
+                           "no-sync,overlap=no"}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(text)); }, {"--strategy", text});
   }
   for (const char* text : {"ddp,ddp", "accumulate=2,accumulate=4", "fsdp,fsdp=unit"}) {
@@ -123,9 +162,44 @@ TEST(Strategies, words_that_contradict_each_other_are_refused) {
   }
 }
 
+TEST(Strategies, a_refused_option_says_which_strategies_can_use_it) {
+  expect_input_error([] { static_cast<void>(parse_strategy("zero=3,bucket=25MiB")); },
+                     {"'bucket'", "ddp, zero=1 and zero=2"});
+  expect_input_error([] { static_cast<void>(parse_strategy("ddp,reshard=no")); },
+                     {"'reshard'", "fsdp=block and hsdp"});
+  expect_input_error([] { static_cast<void>(parse_strategy("sync=every")); }, {"accumulate=K"});
+}
+
+TEST(Strategies, groups_of_hsdp_are_two_counts) {
+  EXPECT_EQ(parse_strategy("hsdp=2x8").hybrid, (HybridGroups{2, 8}));
+  for (const char* word :
+       {"hsdp=", "hsdp=2", "hsdp=x", "hsdp=2x", "hsdp=x8", "hsdp=1x8", "hsdp=2x1", "hsdp=0x8",
+        "hsdp=-2x8", "hsdp=2x8x2", "hsdp=2.5x8", "hsdp=1e30x2", "hsdp=nanx8"}) {
+    expect_input_error([&] { static_cast<void>(parse_strategy(word)); }, {"--strategy", word});
+  }
+  Job job;
+  job.gpus = 8;
+  job.strategy = parse_strategy("hsdp=2x8");
+  expect_input_error([&] { check(job); }, {"--strategy", "2 x 8", "8"});
+  job.gpus = 16;
+  check(job);
+}
+
+TEST(Strategies, say_how_wide_state_is_spread_and_how_often_gradients_are_shared) {
+  EXPECT_EQ(parse_strategy("ddp").shards(16), 1);
+  EXPECT_EQ(parse_strategy("zero=1").shards(16), 16);
+  EXPECT_EQ(parse_strategy("hsdp=2x8").shards(16), 8);
+  EXPECT_EQ(parse_strategy("fsdp=block").shards(1), 1);
+  EXPECT_EQ(parse_strategy("accumulate=4").synchronisations(), 1);
+  EXPECT_EQ(parse_strategy("accumulate=4,sync=every").synchronisations(), 4);
+  EXPECT_EQ(parse_strategy("zero=1,accumulate=4").synchronisations(), 1);
+  EXPECT_EQ(parse_strategy("zero=2,accumulate=4").synchronisations(), 4);
+  EXPECT_EQ(parse_strategy("no-sync,accumulate=4").synchronisations(), 0);
+}
+
 TEST(Strategies, random_bytes_are_read_or_refused_and_nothing_else) {
   std::mt19937_64 random(3);
-  const std::string alphabet = "dpfs=,-0123456789.eMiBacumlte\n\0\xff";
+  const std::string alphabet = "dpfs=,-0123456789.eMiBacumltehxzronykv\n\0\xff";
   for (int round = 0; round < 20000; ++round) {
     std::string text;
     for (auto n = random() % 24; n > 0; --n) text += alphabet[random() % alphabet.size()];
