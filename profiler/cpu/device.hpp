@@ -43,6 +43,12 @@ class CpuDevice : public engine::Device {
 
   void collective(Collective kind, engine::Slice from, engine::Slice to) override;
 
+  // A core runs its work as it is issued: there is nothing to record.
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& /*work*/) override {
+    return std::nullopt;
+  }
+
   [[nodiscard]] engine::Event create_event() override;
   void record(Stream stream, engine::Event event) override;
   void wait(Stream stream, engine::Event event) override;

@@ -9,7 +9,7 @@
 #include "model/operation.hpp"
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
-#include "profiler/engine/device.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::cpu {
 

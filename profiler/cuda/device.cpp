@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/error.hpp"
+#include "profiler/cuda/graph.hpp"
 
 namespace ddpx::cuda {
 namespace {
@@ -108,6 +109,11 @@ void CudaDevice::adamw(Slice parameters, Slice gradients, const engine::Moments&
 
 void CudaDevice::collective(Collective kind, Slice from, Slice to) {
   site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
+}
+
+std::optional<std::function<void()>> CudaDevice::recorded(const std::function<void()>& work) {
+  synchronize();
+  return [graph = std::make_shared<const Graph>(gpu_.compute(), work)] { graph->issue(); };
 }
 
 engine::Event CudaDevice::create_event() {

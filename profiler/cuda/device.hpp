@@ -45,6 +45,9 @@ class CudaDevice : public engine::Device {
 
   void collective(Collective kind, engine::Slice from, engine::Slice to) override;
 
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) override;
+
   [[nodiscard]] engine::Event create_event() override;
   void record(Stream stream, engine::Event event) override;
   void wait(Stream stream, engine::Event event) override;

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "model/operation.hpp"
-#include "profiler/engine/device.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::cuda {
 
@@ -36,7 +36,7 @@ void copy_scaled(Elements from, float factor, Elements to, cudaStream_t stream);
 void add(Elements from, Elements to, cudaStream_t stream);
 // parameters -= rate * gradients
 void sgd(Elements parameters, Elements gradients, float rate, cudaStream_t stream);
-// All fp32; `count`: two elements, zero before the first update (engine::Moments).
+// All fp32; `count`: two elements, zero before the first update (engine/adamw.hpp).
 struct AdamWState {
   Elements parameters;
   Elements gradients;

@@ -126,7 +126,7 @@ void Workload::prepare(const OptimizerStep& step) {
     if (moments) {
       state.first = buffer(parameters, DType::fp32);
       state.second = zeroed(parameters);  // squares: random ones would have no root
-      state.count = zeroed(engine::Moments::kCountElements);
+      state.count = zeroed(engine::kAdamWCountElements);
     }
     ring.push_back(state);
   }

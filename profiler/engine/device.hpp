@@ -20,6 +20,7 @@
 #include "model/operation.hpp"
 #include "model/timeline.hpp"
 #include "profiler/backend.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::engine {
 
@@ -63,23 +64,11 @@ struct Event {
   std::size_t index = 0;
 };
 
-// torch.optim.AdamW's settings, its defaults. In double, as Python has them: 1 - 0.999 in fp32 is
-// off in the fifth digit.
-struct AdamW {
-  double rate = 1e-3;
-  double first_decay = 0.9;
-  double second_decay = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 1e-2;
-};
-
 // What AdamW keeps between updates, zero before the first.
 struct Moments {
-  static constexpr std::size_t kCountElements = 2;
-
   Slice first;
   Slice second;
-  Slice count;  // updates done, and an element that is the device's own
+  Slice count;  // kAdamWCountElements
 };
 
 class Device {
@@ -136,6 +125,12 @@ class Device {
   // reduce-scatter's `to` are this rank's shard, 1/ranks of the other side. Issued in the same
   // order on all ranks.
   virtual void collective(Collective kind, Slice from, Slice to) = 0;
+
+  // `work`, which has run before and ends with the streams joined, as one call that issues all of
+  // it again at the host's cost of one launch. Keeps what `work` refers to. nullopt: this device
+  // has no such thing.
+  [[nodiscard]] virtual std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) = 0;
 
   [[nodiscard]] virtual Event create_event() = 0;
   // `stream` is Stream::compute or Stream::communication.

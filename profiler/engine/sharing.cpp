@@ -2,6 +2,7 @@
 
 #include "profiler/engine/buckets.hpp"
 #include "profiler/engine/fsdp.hpp"
+#include "profiler/engine/fsdp_blocks.hpp"
 
 namespace ddpx::engine {
 
@@ -30,6 +31,8 @@ std::unique_ptr<Sharing> make_sharing(Device& device, const Layout& layout,
                                       const Strategy& strategy) {
   if (device.ranks() == 1 || !strategy.sync) return std::make_unique<Replicated>(device, layout);
   if (strategy.sharding == Sharding::fsdp_unit) return std::make_unique<FsdpUnit>(device, layout);
+  if (strategy.sharding == Sharding::fsdp_block)
+    return std::make_unique<FsdpBlocks>(device, layout, strategy.reshard);
   return std::make_unique<BucketedAllReduce>(device, layout, strategy);
 }
 

@@ -47,7 +47,11 @@ class Sharing {
   // Every gradient of the micro-batch starts at zero: what has been accumulated so far is
   // elsewhere.
   [[nodiscard]] virtual bool starts_afresh() const { return false; }
+  // Whether compute stops between layers: their forwards are then spans of their own in a trace.
+  [[nodiscard]] virtual bool by_layer() const { return false; }
   virtual void before_forward(const Turn& /*turn*/) {}
+  virtual void before_forward_of(std::size_t /*layer*/, const Turn& /*turn*/) {}
+  virtual void before_backward_of(std::size_t /*layer*/, const Turn& /*turn*/) {}
   // The layer's gradients are complete in this rank.
   virtual void after_backward_of(std::size_t /*layer*/, const Turn& /*turn*/) {}
   virtual void after_backward(const Turn& /*turn*/) {}

@@ -45,12 +45,13 @@ const Job& checked(const Job& job, const Device& device) {
   }
   if (!device.supports(job.dtype)) refuse_dtype(job.dtype, device);
   const Strategy& strategy = job.strategy;
-  const bool known =
-      strategy.sharding == Sharding::none || strategy.sharding == Sharding::fsdp_unit;
+  const bool known = strategy.sharding == Sharding::none ||
+                     strategy.sharding == Sharding::fsdp_unit ||
+                     (strategy.sharding == Sharding::fsdp_block && !strategy.hybrid);
   if (!known || strategy.sync_every || !strategy.overlap) {
     throw InputError("--strategy", "the native engine does not run '" + describe(strategy) +
                                        "'; it runs ddp with buckets, hooks and accumulation, "
-                                       "fsdp=unit and no-sync");
+                                       "fsdp=unit, fsdp=block (reshard=yes|no) and no-sync");
   }
   return job;
 }
@@ -112,14 +113,20 @@ void Trainer::step(std::span<const MicroBatch> micro_batches, Trace* trace) {
 
 void Trainer::run(const MicroBatch& batch, const Turn& turn) {
   const std::size_t layers = layout_.layers().size();
+  Trace* by_layer = sharing_->by_layer() ? turn.trace : nullptr;
   sharing_->before_forward(turn);
-  spanned(turn.trace, Stream::compute, "forward", 0, [&] {
+  spanned(by_layer == nullptr ? turn.trace : nullptr, Stream::compute, "forward", 0, [&] {
     passes_.begin(batch);
-    for (std::size_t i = 0; i < layers; ++i) passes_.forward(i, sharing_->of_layer(i).parameters);
+    for (std::size_t i = 0; i < layers; ++i) {
+      sharing_->before_forward_of(i, turn);
+      spanned(by_layer, Stream::compute, "forward", i,
+              [&] { passes_.forward(i, sharing_->of_layer(i).parameters); });
+    }
     passes_.loss(turn.first);
   });
   const bool adds = !turn.first && !sharing_->starts_afresh();
   for (std::size_t i = layers; i-- > 0;) {
+    sharing_->before_backward_of(i, turn);
     spanned(turn.trace, Stream::compute, "backward", i,
             [&] { passes_.backward(i, sharing_->of_layer(i), adds); });
     sharing_->after_backward_of(i, turn);

@@ -9,7 +9,7 @@ Update::Update(Device& device, Optimizer optimizer, float rate, std::size_t elem
   if (optimizer != Optimizer::adamw) return;
   first_moments_ = device.allocate(elements, DType::fp32);
   second_moments_ = device.allocate(elements, DType::fp32);
-  count_ = device.allocate(Moments::kCountElements, DType::fp32);
+  count_ = device.allocate(kAdamWCountElements, DType::fp32);
 }
 
 void Update::apply(const Weights& weights) {

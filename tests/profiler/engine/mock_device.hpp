@@ -193,6 +193,12 @@ class MockDevice : public Device {
     for (std::size_t i = 0; i < to.elements; ++i) set(to, i, ranks_ * get(from, begin + i));
   }
 
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) override {
+    log.push_back("recorded");
+    return work;
+  }
+
   Event create_event() override {
     events_.emplace_back();
     return {events_.size() - 1};

@@ -175,6 +175,13 @@ TEST(Step, equal_ranks_train_as_one_in_every_synchronised_mode) {
   }
 }
 
+Strategy fsdp_blocks(bool reshard) {
+  Strategy strategy;
+  strategy.sharding = Sharding::fsdp_block;
+  strategy.reshard = reshard;
+  return strategy;
+}
+
 TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   Strategy half = small_buckets();
   half.compression = DType::fp16;
@@ -182,8 +189,8 @@ TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   half_view.bucket_view = true;
   Strategy off;
   off.sync = false;
-  for (Strategy strategy :
-       {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(), off}) {
+  for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(),
+                            fsdp_blocks(true), fsdp_blocks(false), off}) {
     for (const int k : {1, 2}) {
       strategy.micro_batches = k;
       MockDevice device(2);
@@ -202,7 +209,7 @@ TEST(Step, without_synchronisation_no_collective_is_issued) {
 }
 
 TEST(Step, initialising_tensor_by_tensor_gives_the_initial_parameters_of_the_seed) {
-  for (const Strategy& strategy : {Strategy{}, fsdp()}) {
+  for (const Strategy& strategy : {Strategy{}, fsdp(), fsdp_blocks(true)}) {
     MockDevice device(1);
     Trainer trainer(device, small_network(), native_job(1, 4, strategy), kRate);
     Pulse quiet;

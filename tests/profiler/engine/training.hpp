@@ -49,7 +49,11 @@ inline std::vector<Strategy> synchronised_strategies() {
   view.bucket_view = true;
   Strategy fsdp;
   fsdp.sharding = Sharding::fsdp_unit;
-  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp};
+  Strategy blocks;
+  blocks.sharding = Sharding::fsdp_block;
+  Strategy kept = blocks;
+  kept.reshard = false;
+  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp, blocks, kept};
 }
 
 // Micro-batches in device memory: samples first, first + rows, ... of a step.

@@ -56,7 +56,7 @@ void expect_formula(std::size_t count, std::size_t offset) {
   const engine::Slice parameters = slice(count, offset);
   const engine::Slice gradients = slice(count, offset);
   const engine::Moments state{slice(count, offset), slice(count, offset),
-                              slice(engine::Moments::kCountElements, 0)};
+                              slice(engine::kAdamWCountElements, 0)};
   const std::vector<float> start = numbers(count, random);
   device.upload(start, parameters);
   const engine::AdamW rule{.rate = 3e-3};
