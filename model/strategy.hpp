@@ -80,6 +80,9 @@ struct Job {
   Optimizer optimizer = Optimizer::sgd;
   Engine engine = Engine::torch;
   Strategy strategy;
+  // The native engine replays the step as one CUDA graph. Not part of the strategy: it changes
+  // neither what is computed nor what is sent, only what the host takes to issue it.
+  bool graphs = false;
 
   // Samples one rank processes per micro-batch.
   [[nodiscard]] double samples_per_micro_batch() const;

@@ -154,8 +154,10 @@ class Grid {
     for (std::size_t i = 0; i < lists_.copy_bytes.size(); ++i)
       add(Operation(Copy{Bytes(lists_.copy_bytes[i])}), copy_levels[i]);
     const auto update_levels = refinement_levels(lists_.update_parameters.size());
-    for (std::size_t i = 0; i < lists_.update_parameters.size(); ++i)
-      add(Operation(OptimizerStep{Optimizer::sgd, lists_.update_parameters[i]}), update_levels[i]);
+    for (std::size_t i = 0; i < lists_.update_parameters.size(); ++i) {
+      for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw})
+        add(Operation(OptimizerStep{optimizer, lists_.update_parameters[i]}), update_levels[i]);
+    }
   }
 
   void products() {
