@@ -123,6 +123,18 @@ TEST(Step, bf16_trains_nearly_as_fp32_does) {
     EXPECT_NEAR(rounded.losses[i], exact.losses[i], 5e-3);
 }
 
+// Each micro-batch's gradient is rounded before it is added, as each rank's is.
+TEST(Step, bf16_micro_batches_add_up_to_nearly_one_batch) {
+  for (const int k : {2, 4, 12}) {
+    MockDevice whole;
+    MockDevice parts;
+    const Trained one = train(whole, small_network(), with(native_job(1, 6 * k), DType::bf16), 6);
+    const Trained many =
+        train(parts, small_network(), with(native_job(1, 6, accumulate(k)), DType::bf16), 6);
+    EXPECT_LT(difference(many.parameters, one.parameters), 2e-3) << k;
+  }
+}
+
 TEST(Step, the_loss_falls_while_training_on_one_batch) {
   MockDevice device;
   Trainer trainer(device, small_network(), native_job(1, 16), 0.5F);
