@@ -143,9 +143,9 @@ class Grid {
   }
 
  private:
-  void add(Work work, int level) {
+  void add(const Work& work, int level) {
     if (!possible_(work)) return;
-    tasks_.push_back({std::move(work), lists_.stopping, Seconds{}, level});
+    tasks_.push_back({work, lists_.stopping, Seconds{}, level});
   }
 
   void memory() {
