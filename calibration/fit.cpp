@@ -38,6 +38,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     t["optimizer_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
       m.optimizer_bandwidth = estimate<BytesPerSecond>(p);
     };
+    t["adamw_bandwidth_bytes_per_s"] = [](Machine& m, const Prior& p) {
+      m.adamw_bandwidth = estimate<BytesPerSecond>(p);
+    };
     t["kernel_gap_s"] = [](Machine& m, const Prior& p) { m.kernel_gap = estimate<Seconds>(p); };
     t["memory_beside_factor"] = [](Machine& m, const Prior& p) {
       m.memory_beside = estimate<double>(p);
@@ -101,7 +104,7 @@ void apply_priors(const Measurements& measurements, const FitOptions& options, M
     constants += (constants.empty() ? "" : ", ") + prior.constant;
   }
   for (const auto& [source, constants] : borrowed)
-    machine.notes.push_back("borrowed " + constants + ": " + source);
+    machine.notes.emplace_back("borrowed ").append(constants).append(": ").append(source);
 }
 
 }  // namespace

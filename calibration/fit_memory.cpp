@@ -14,6 +14,26 @@ namespace {
 
 constexpr double kMemoryFloor = 0.015;  // a fresh process moves a copy by 1-2 %
 
+bool is_of(const OptimizerSample& sample, std::optional<Optimizer> optimizer) {
+  return !optimizer || sample.step.optimizer == *optimizer;
+}
+
+// Whose updates give the optimizer bandwidth (nullopt: all), and whether AdamW's give one of their
+// own. Where one optimizer alone was measured it stands for both.
+struct Told {
+  std::optional<Optimizer> usual;
+  bool adamw = false;
+};
+
+Told told_apart(const Measurements& measurements) {
+  const auto has = [&](Optimizer optimizer) {
+    return std::any_of(measurements.optimizers.begin(), measurements.optimizers.end(),
+                       [&](const OptimizerSample& sample) { return is_of(sample, optimizer); });
+  };
+  if (has(Optimizer::sgd) && has(Optimizer::adamw)) return {Optimizer::sgd, true};
+  return {};
+}
+
 // On a GPU a memory-bound kernel takes gap + traffic/bandwidth, whatever its size.
 void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
   const auto add = [](std::vector<CurvePoint>& points, Bytes traffic,
@@ -28,20 +48,26 @@ void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
   std::vector<CurvePoint> copies;
   for (const CopySample& sample : measurements.copies)
     add(copies, 2 * sample.bytes, sample.seconds);
-  std::vector<CurvePoint> updates;
-  for (const OptimizerSample& sample : measurements.optimizers)
-    add(updates, optimizer_traffic(sample.step.optimizer, sample.step.parameters), sample.seconds);
   if (copies.size() > 2) {
     const ProtocolLine fitted = line(copies);
     machine.copy_bandwidth = {fitted.bandwidth.value, kMemoryFloor,
                               "from copies of " + std::to_string(copies.size()) + " sizes"};
     machine.kernel_gap = {fitted.latency.value, 0.1, "what copies take beside their traffic"};
   }
-  if (updates.size() > 2) {
-    machine.optimizer_bandwidth = {
-        line(updates).bandwidth.value, kMemoryFloor,
-        "from optimizer steps of " + std::to_string(updates.size()) + " sizes"};
-  }
+  const auto fit_updates = [&](std::optional<Optimizer> optimizer, auto& estimate) {
+    std::vector<CurvePoint> updates;
+    for (const OptimizerSample& sample : measurements.optimizers) {
+      if (is_of(sample, optimizer))
+        add(updates, optimizer_traffic(sample.step.optimizer, sample.step.parameters),
+            sample.seconds);
+    }
+    if (updates.size() < 3) return;
+    estimate = {line(updates).bandwidth.value, kMemoryFloor,
+                "from optimizer steps of " + std::to_string(updates.size()) + " sizes"};
+  };
+  const auto [usual, adamw] = told_apart(measurements);
+  fit_updates(usual, machine.optimizer_bandwidth);
+  if (adamw) fit_updates(Optimizer::adamw, *machine.adamw_bandwidth);
 }
 
 // What samples say of one bandwidth. Those that know the memory they went round give a point each,
@@ -76,11 +102,21 @@ void fit_memory(const Measurements& measurements, const FitOptions& options, Mac
   for (const CopySample& sample : measurements.copies)
     copies.add(2 * sample.bytes, sample.working_set, sample.seconds);
   copies.give(machine.copy_bandwidth, machine.copy_points, "copies");
-  MemoryFit updates;
-  for (const OptimizerSample& sample : measurements.optimizers)
-    updates.add(optimizer_traffic(sample.step.optimizer, sample.step.parameters),
-                sample.working_set, sample.seconds);
-  updates.give(machine.optimizer_bandwidth, machine.optimizer_points, "optimizer steps");
+  const auto fit_updates = [&](std::optional<Optimizer> optimizer, auto& estimate, auto& points) {
+    MemoryFit updates;
+    for (const OptimizerSample& sample : measurements.optimizers) {
+      if (is_of(sample, optimizer))
+        updates.add(optimizer_traffic(sample.step.optimizer, sample.step.parameters),
+                    sample.working_set, sample.seconds);
+    }
+    updates.give(estimate, points, "optimizer steps");
+  };
+  const auto [usual, adamw] = told_apart(measurements);
+  fit_updates(usual, machine.optimizer_bandwidth, machine.optimizer_points);
+  if (adamw) {
+    machine.adamw_bandwidth.emplace();
+    fit_updates(Optimizer::adamw, *machine.adamw_bandwidth, machine.adamw_points);
+  }
   std::vector<double> launches;
   for (const LaunchSample& sample : measurements.launches)
     launches.insert(launches.end(), sample.seconds.begin(), sample.seconds.end());

@@ -187,6 +187,10 @@ std::string summary_text(const Machine& machine, const FitReport& report,
   text += points_text(machine.copy_points);
   text += constant("optimizer bandwidth", machine.optimizer_bandwidth, 1e9, "GB/s");
   text += points_text(machine.optimizer_points);
+  if (machine.adamw_bandwidth) {
+    text += constant("AdamW bandwidth", *machine.adamw_bandwidth, 1e9, "GB/s");
+    text += points_text(machine.adamw_points);
+  }
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
   if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
   text += host_text(machine);

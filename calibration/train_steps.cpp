@@ -83,6 +83,12 @@ std::vector<StepTask> step_tasks(Effort effort, int ranks) {
       tasks.push_back({native_sample(network, 256, dtype), kLong});
     }
   }
+  // Casts and the update are most of a bf16 step on few samples; these are to show its products.
+  for (const double width : widths) {
+    if (width < 4096) continue;
+    const std::string network = "mlp:width=" + std::to_string(static_cast<int>(width)) + ",depth=8";
+    tasks.push_back({native_sample(network, 1024, DType::bf16), kLong});
+  }
   if (effort == Effort::full) {
     StepSample sustained = native_sample("mlp:width=8192,depth=8", 1024, DType::fp32);
     tasks.push_back({sustained, kLong});

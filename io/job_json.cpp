@@ -45,6 +45,7 @@ void append_job(JsonObject& members, const Job& job, std::string_view link) {
   members.emplace_back("dtype", name(job.dtype));
   members.emplace_back("optimizer", name(job.optimizer));
   members.emplace_back("batch_per_rank", job.batch_per_rank);
+  if (job.graphs) members.emplace_back("graphs", true);
 }
 
 }  // namespace ddpx::io

@@ -17,6 +17,8 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "optimizer_bandwidth_bytes_per_s",
                                                 "copy_points",
                                                 "optimizer_points",
+                                                "adamw_bandwidth_bytes_per_s",
+                                                "adamw_points",
                                                 "kernel_gap_s",
                                                 "shared_gap_s",
                                                 "host",
@@ -153,6 +155,9 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
       estimate_of<BytesPerSecond>(top.at("optimizer_bandwidth_bytes_per_s"));
   machine.copy_points = memory_points_of(top, "copy_points");
   machine.optimizer_points = memory_points_of(top, "optimizer_points");
+  if (const auto adamw = top.find("adamw_bandwidth_bytes_per_s"))
+    machine.adamw_bandwidth = estimate_of<BytesPerSecond>(*adamw);
+  machine.adamw_points = memory_points_of(top, "adamw_points");
   machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
   if (const auto gap = top.find("shared_gap_s"))
     machine.shared_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
@@ -191,6 +196,9 @@ std::string to_json(const Machine& machine) {
                        estimate_json(machine.optimizer_bandwidth));
   append_memory_points(members, "copy_points", machine.copy_points);
   append_memory_points(members, "optimizer_points", machine.optimizer_points);
+  if (machine.adamw_bandwidth)
+    members.emplace_back("adamw_bandwidth_bytes_per_s", estimate_json(*machine.adamw_bandwidth));
+  append_memory_points(members, "adamw_points", machine.adamw_points);
   members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
   if (machine.shared_gap) members.emplace_back("shared_gap_s", estimate_json(*machine.shared_gap));
   members.emplace_back("host", hosts_json(machine.host));

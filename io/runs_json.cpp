@@ -22,6 +22,7 @@ Job job_of(const Reader& from) {
   job.scaling = scaling_of(from.at("scaling"));
   job.dtype = dtype_of(from.at("dtype"));
   job.optimizer = optimizer_of(from.at("optimizer"));
+  if (const auto graphs = from.find("graphs")) job.graphs = graphs->boolean();
   const Reader batch = from.at("batch_per_rank");
   job.batch_per_rank = batch.positive();
   if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
@@ -64,8 +65,8 @@ JsonArray timeline_json(const Timeline& timeline) {
 // What was run.
 RunRow work_of(const Reader& from) {
   from.only({"network", "gpus", "link", "strategy", "scaling", "dtype", "optimizer",
-             "batch_per_rank", "engine", "processes", "device_busy_share", "communication_share",
-             "timeline", "note", "context"});
+             "batch_per_rank", "graphs", "engine", "processes", "device_busy_share",
+             "communication_share", "timeline", "note", "context"});
   RunRow row;
   row.network = from.at("network").label();
   row.job = job_of(from);

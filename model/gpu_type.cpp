@@ -155,6 +155,8 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
     *bandwidth = {bandwidth->value * memory, std::hypot(bandwidth->relative_error, kMemoryError),
                   origin};
   }
+  carried.adamw_bandwidth.reset();
+  carried.adamw_points.clear();
   for (ProductPoint& point : carried.products) {
     const DType dtype = point.product.dtype;
     point.time = {point.time.value * (reached(*from, dtype) / reached(to, dtype)),

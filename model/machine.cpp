@@ -25,6 +25,14 @@ std::optional<Engine> engine_from(std::string_view word) {
   return std::nullopt;
 }
 
+const Estimate<BytesPerSecond>& Machine::update_bandwidth(Optimizer optimizer) const {
+  return optimizer == Optimizer::adamw && adamw_bandwidth ? *adamw_bandwidth : optimizer_bandwidth;
+}
+
+std::span<const MemoryPoint> Machine::update_points(Optimizer optimizer) const {
+  return optimizer == Optimizer::adamw && adamw_bandwidth ? adamw_points : optimizer_points;
+}
+
 const HostCosts* Machine::host_costs(Engine engine) const {
   const auto& costs = host[static_cast<std::size_t>(engine)];
   return costs ? &*costs : nullptr;
@@ -125,7 +133,7 @@ ProductPrice ProductTable::price(const Product& product) const {
     error += weight * entry.point->time.relative_error;
   }
   const double distance = std::sqrt(nearest);
-  if (distance < kSameShape && borrowed_error == 0) {
+  if (closest != nullptr && distance < kSameShape && borrowed_error == 0) {
     return {closest->point->time.value, closest->point->time.relative_error, closest->point->grid,
             false};
   }

@@ -74,6 +74,10 @@ struct Machine {
   // largest.
   std::vector<MemoryPoint> copy_points;
   std::vector<MemoryPoint> optimizer_points;
+  // The same of AdamW's update where it was measured: it takes roots and divides, which on a
+  // processor core is arithmetic. nullopt: taken as the optimizer's.
+  std::optional<Estimate<BytesPerSecond>> adamw_bandwidth;
+  std::vector<MemoryPoint> adamw_points;
   Estimate<Seconds> kernel_gap;                  // device idle between two kernels of one stream
   // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.9 us,
   // between all kernels of a step, beside a collective or not). nullopt: kernel_gap.
@@ -105,6 +109,9 @@ struct Machine {
   // Where it was fitted: program version, host, switches.
   std::vector<std::pair<std::string, std::string>> context;
 
+  // What prices an update.
+  [[nodiscard]] const Estimate<BytesPerSecond>& update_bandwidth(Optimizer optimizer) const;
+  [[nodiscard]] std::span<const MemoryPoint> update_points(Optimizer optimizer) const;
   [[nodiscard]] const HostCosts* host_costs(Engine engine) const;
   [[nodiscard]] const Link* find_link(std::string_view link_name) const;
 };

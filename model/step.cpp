@@ -179,6 +179,12 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     shape.backward_traffic += kAutocastBytes * layer.parameters();
     shape.forward_kernels += 1;
     shape.backward_kernels += 1;
+    if (!layer.needs_data_gradient) {
+      // The samples themselves, which are fp32.
+      for (const LayerProduct& p : layer.products)
+        shape.forward_traffic += kAutocastBytes * samples * p.rows_per_sample * p.in;
+      shape.forward_kernels += 1;
+    }
   }
   shapes_.push_back(shape);
   shape_layers_.push_back(&layer);

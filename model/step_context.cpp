@@ -103,8 +103,9 @@ double StepModel::Context::optimizer() const {
   if (captured && captured->optimizer == job.optimizer)
     return captured->optimizer_time.value() * share;
   return optimizer_traffic(job.optimizer, model.parameters_).value() * share /
-             bandwidth(model.machine_.optimizer_bandwidth, model.machine_.optimizer_points,
-                       model.working_set_, shift.of(Source::memory)) +
+             bandwidth(model.machine_.update_bandwidth(job.optimizer),
+                       model.machine_.update_points(job.optimizer), model.working_set_,
+                       shift.of(Source::memory)) +
          gap;
 }
 

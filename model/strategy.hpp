@@ -95,6 +95,9 @@ struct Job {
   double imbalance = 0;  // work of the fullest rank over the mean, less one
   double straggler = 0;  // time of one slow rank's compute over the others', less one
   std::optional<Loader> loader{};
+  // The native engine replays the step as one CUDA graph. Not part of the strategy: it changes
+  // neither what is computed nor what is sent, only what the host takes to issue it.
+  bool graphs = false;
 
   // Samples one rank processes per micro-batch.
   [[nodiscard]] double samples_per_micro_batch() const;

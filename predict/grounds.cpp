@@ -121,7 +121,7 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
 std::vector<std::string> borrowed(const Machine& machine, const Link& link, const Job& job) {
   std::vector<std::string> list;
   add_borrowed(list, "copy_bandwidth", machine.copy_bandwidth);
-  add_borrowed(list, "optimizer_bandwidth", machine.optimizer_bandwidth);
+  add_borrowed(list, "optimizer_bandwidth", machine.update_bandwidth(job.optimizer));
   add_borrowed(list, "kernel_gap", machine.kernel_gap);
   if (machine.boost) add_borrowed(list, "boost", *machine.boost);
   if (machine.sustained) add_borrowed(list, "sustained", *machine.sustained);

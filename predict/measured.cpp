@@ -20,9 +20,9 @@ void use_any_dtype(Job& job, const Machine& machine) {
 
 Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model,
                          std::string_view place) {
-  const Seconds optimizer =
-      optimizer_traffic(job.optimizer, model.parameters) / machine.optimizer_bandwidth.value +
-      machine.kernel_gap.value;
+  const Seconds optimizer = optimizer_traffic(job.optimizer, model.parameters) /
+                                machine.update_bandwidth(job.optimizer).value +
+                            machine.kernel_gap.value;
   if (!(model.step > optimizer)) {
     throw InputError(
         place, time_text(model.step) + " is no longer than the optimizer's update of " +

@@ -10,8 +10,6 @@
 
 namespace ddpx {
 
-// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
-// exactly that many ranks; else made of both levels.
 Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
   if (layout.nodes == 1) return link;
   if (query.inter_link) return two_level(link, *query.inter_link, layout, query.nics);

@@ -143,9 +143,9 @@ class Grid {
   }
 
  private:
-  void add(Work work, int level) {
+  void add(const Work& work, int level) {
     if (!possible_(work)) return;
-    tasks_.push_back({std::move(work), lists_.stopping, Seconds{}, level});
+    tasks_.push_back({work, lists_.stopping, Seconds{}, level});
   }
 
   void memory() {
@@ -154,8 +154,10 @@ class Grid {
     for (std::size_t i = 0; i < lists_.copy_bytes.size(); ++i)
       add(Operation(Copy{Bytes(lists_.copy_bytes[i])}), copy_levels[i]);
     const auto update_levels = refinement_levels(lists_.update_parameters.size());
-    for (std::size_t i = 0; i < lists_.update_parameters.size(); ++i)
-      add(Operation(OptimizerStep{Optimizer::sgd, lists_.update_parameters[i]}), update_levels[i]);
+    for (std::size_t i = 0; i < lists_.update_parameters.size(); ++i) {
+      for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw})
+        add(Operation(OptimizerStep{optimizer, lists_.update_parameters[i]}), update_levels[i]);
+    }
   }
 
   void products() {

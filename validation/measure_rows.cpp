@@ -23,7 +23,8 @@ namespace {
 constexpr const char* kPlace = "the ranks' report";
 
 std::string words_of(const RunRow& row) {
-  return row.network + ", " + describe(row.job.strategy) + " on " + std::to_string(row.job.gpus);
+  return row.network + ", " + describe(row.job.strategy) + (row.job.graphs ? ", graphs" : "") +
+         " on " + std::to_string(row.job.gpus);
 }
 
 // The process sets of all rows, gathered as they finish.

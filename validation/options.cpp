@@ -66,10 +66,16 @@ void add_run(CommandLine& line, MeasureOptions& options) {
   line.one(kRun, "--batch", options.batch, "B,...",
            "samples per rank and micro-batch (default: 64)");
   line.one(kRun, "--gpus", options.gpus, "N,...", "ranks (default: 2)");
+  line.one(kRun, "--dtype", options.dtype, "NAME",
+           "of the products: fp32; tf32 or bf16 (autocast) on\nGPUs (default: fp32)");
+  line.one(kRun, "--optimizer", options.optimizer, "NAME", "sgd or adamw (default: sgd)");
   line.one(
       kRun, "--transport", options.transport, "auto|p2p|shm|socket",
       "how the ranks reach each other (default: shm;\nPyTorch's choice with --run-torch, which "
       "alone knows\np2p); the link's name is shm or tcp, or that of\n--link");
+  line.flag(kRun, "--graphs", options.graphs,
+            "with --run on GPUs: record each step once as a CUDA\ngraph and replay it, collectives "
+            "included");
   line.one(kRun, "--processes", options.processes, "N",
            "fresh process sets of every row (default: 3)");
   line.one(kRun, "--seed", options.seed, "N", "of the order (default: 1)");
@@ -156,6 +162,9 @@ void check_source(const ValidateOptions& options) {
     const std::string flag = m.run ? "--run" : "--run-torch";
     if (m.run && m.torch)
       throw InputError("--run", "and --run-torch are two engines; give one of them");
+    if (m.torch && m.graphs)
+      throw InputError("--graphs",
+                       "replays the native engine's steps; give --run, or leave it out");
     if (!options.measured.empty())
       throw InputError(flag, "and --measured are two sources of steps; give one of them");
     if (!options.machine) {
@@ -164,12 +173,19 @@ void check_source(const ValidateOptions& options) {
     }
     return;
   }
-  const std::pair<const char*, bool> given[] = {
-      {"--rows", m.rows.has_value()},           {"--network", !m.networks.empty()},
-      {"--sweep", m.sweep.has_value()},         {"--strategy", !m.strategies.empty()},
-      {"--batch", m.batch.has_value()},         {"--gpus", m.gpus.has_value()},
-      {"--transport", m.transport.has_value()}, {"--processes", m.processes.has_value()},
-      {"--seed", m.seed.has_value()},           {"--runs", m.runs.has_value()}};
+  const std::pair<const char*, bool> given[] = {{"--rows", m.rows.has_value()},
+                                                {"--network", !m.networks.empty()},
+                                                {"--sweep", m.sweep.has_value()},
+                                                {"--strategy", !m.strategies.empty()},
+                                                {"--batch", m.batch.has_value()},
+                                                {"--gpus", m.gpus.has_value()},
+                                                {"--transport", m.transport.has_value()},
+                                                {"--processes", m.processes.has_value()},
+                                                {"--seed", m.seed.has_value()},
+                                                {"--runs", m.runs.has_value()},
+                                                {"--graphs", m.graphs},
+                                                {"--dtype", m.dtype.has_value()},
+                                                {"--optimizer", m.optimizer.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (is_given)
       throw InputError(flag,

@@ -18,9 +18,12 @@ struct MeasureOptions {
   std::vector<std::string> strategies;
   std::optional<std::string> batch;
   std::optional<std::string> gpus;
+  std::optional<std::string> dtype;
+  std::optional<std::string> optimizer;
   std::optional<std::string> transport;
   std::optional<std::string> processes;
   std::optional<std::string> seed;
+  bool graphs = false;              // the native engine's steps are CUDA graphs
   std::optional<std::string> runs;  // file the measured steps go to
 };
 

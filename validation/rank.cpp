@@ -24,8 +24,11 @@ constexpr Seconds kOnGpus{0.5};
 
 RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
   const bool gpu = device.hardware().device.multiprocessors > 0;
-  const engine::RunOptions timed{
-      .steps = 200, .budget = gpu ? kOnGpus : kOnCores, .warmup = 3, .traced = true};
+  const engine::RunOptions timed{.steps = 200,
+                                 .budget = gpu ? kOnGpus : kOnCores,
+                                 .warmup = 3,
+                                 .traced = true,
+                                 .graphs = row.job.graphs};
   const engine::EngineRun run =
       engine::run_engine(device, network_from(row.network), row.job, timed, pulse);
   row.processes = {{run.step_times_s}};

@@ -16,7 +16,8 @@ bool plain(const Strategy& strategy) {
 // Whether a one-GPU row ran what `row` ran, but for the network.
 bool same_work(const RunRow& one, const RunRow& row) {
   return one.job.batch_per_rank == row.job.batch_per_rank && one.job.dtype == row.job.dtype &&
-         one.job.optimizer == row.job.optimizer && one.job.engine == row.job.engine;
+         one.job.optimizer == row.job.optimizer && one.job.engine == row.job.engine &&
+         one.job.graphs == row.job.graphs;
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ bool same_work(const RunRow& a, const RunRow& b) {
   const bool same_link = a.link == b.link || a.job.gpus == 1;  // one rank has none
   return a.network == b.network && same_link && a.job.gpus == b.job.gpus &&
          a.job.batch_per_rank == b.job.batch_per_rank && a.job.dtype == b.job.dtype &&
-         a.job.optimizer == b.job.optimizer && describe(a.job.strategy) == describe(b.job.strategy);
+         a.job.optimizer == b.job.optimizer && a.job.graphs == b.job.graphs &&
+         describe(a.job.strategy) == describe(b.job.strategy);
 }
 
 // std::shuffle may draw differently in every standard library; the generator itself may not.
@@ -64,6 +65,8 @@ std::vector<RunRow> rows_of(const RowGrid& grid) {
           row.job.gpus = gpus;
           row.job.batch_per_rank = batch;
           row.job.engine = Engine::native;
+          row.job.dtype = grid.dtype;
+          row.job.optimizer = grid.optimizer;
           row.job.strategy = strategy;
           rows.push_back(std::move(row));
         }

@@ -17,6 +17,8 @@ struct RowGrid {
   std::vector<double> batches;
   std::vector<Strategy> strategies;
   std::vector<int> gpus;
+  DType dtype = DType::fp32;
+  Optimizer optimizer = Optimizer::sgd;
 };
 [[nodiscard]] std::vector<RunRow> rows_of(const RowGrid& grid);
 

@@ -36,6 +36,14 @@ std::vector<int> counts(const char* flag, const std::optional<std::string>& text
   return values;
 }
 
+template <class Value, class Parse>
+Value word(const char* flag, const std::optional<std::string>& text, Parse parse,
+           const char* accepted, Value usual) {
+  if (!text) return usual;
+  if (const std::optional<Value> value = parse(*text)) return *value;
+  throw InputError(flag, "'" + shown(*text) + "' is not known; accepted: " + accepted);
+}
+
 std::vector<std::string> networks_of(const MeasureOptions& options) {
   std::vector<std::string> networks = options.networks;
   if (networks.empty()) networks.emplace_back(options.sweep ? "mlp:depth=8" : kDefaultNetwork);
@@ -51,12 +59,11 @@ std::vector<std::string> networks_of(const MeasureOptions& options) {
 std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
   if (options.rows) {
     const bool grid = !options.networks.empty() || options.sweep || !options.strategies.empty() ||
-                      options.batch || options.gpus;
+                      options.batch || options.gpus || options.dtype || options.optimizer;
     if (grid) {
-      throw InputError(
-          "--rows",
-          "says everything that --network, --sweep, --strategy, --batch and --gpus say; "
-          "give it or them");
+      throw InputError("--rows",
+                       "says everything that --network, --sweep, --strategy, --batch, --gpus, "
+                       "--dtype and --optimizer say; give it or them");
     }
     return io::work_from_json(io::read_text(*options.rows), io::shown_path(*options.rows));
   }
@@ -68,6 +75,9 @@ std::vector<RunRow> rows_asked_for(const MeasureOptions& options) {
     grid.strategies.push_back(parse_strategy(words));
   if (grid.strategies.empty()) grid.strategies.emplace_back();
   grid.gpus = counts("--gpus", options.gpus, 2, kMostRanks);
+  grid.dtype = word("--dtype", options.dtype, dtype_from, "fp32, tf32, bf16", grid.dtype);
+  grid.optimizer =
+      word("--optimizer", options.optimizer, optimizer_from, "sgd, adamw", grid.optimizer);
   return rows_of(grid);
 }
 
@@ -78,15 +88,23 @@ std::string link_of(std::optional<Transport> transport, Library library) {
   return transport == Transport::shared_memory ? kHostMemoryLink : kGpuLink;
 }
 
-void check_row(const RunRow& row) {
+void check_row(const RunRow& row, Library library) {
   check(row.job);
   if (!is_network_spec(row.network))
     throw InputError("--network",
                      "'" + shown(row.network) + "' is a file; the native engine trains mlp:...");
   static_cast<void>(engine::Layout(network_from(row.network)));
-  if (row.job.optimizer != Optimizer::sgd)
-    throw InputError("--rows", "a row asks for " + std::string(name(row.job.optimizer)) +
-                                   "; the native engine runs sgd");
+  if (library == Library::mpi && row.job.dtype != DType::fp32)
+    throw InputError("--dtype", "a row asks for " + std::string(name(row.job.dtype)) +
+                                    "; CPU ranks train in fp32, tf32 and bf16 need GPUs");
+  if (library == Library::mpi && row.job.graphs)
+    throw InputError("--graphs",
+                     "CPU ranks issue their own work and have no CUDA graphs; leave it "
+                     "out, or run on GPUs");
+  if (row.job.dtype == DType::fp16)
+    throw InputError("--dtype",
+                     "a row asks for fp16, which needs its loss scaled; the native engine "
+                     "trains in fp32, tf32 or bf16");
   const double rows = row.job.samples_per_micro_batch();
   if (rows < 1 || rows != std::floor(rows))
     throw InputError("--rows", "a row gives each rank " + std::to_string(rows) +
@@ -97,6 +115,9 @@ void check_row(const RunRow& row) {
 // rows it stands in, and here in full, since the rows are handed on in another file.
 void check_torch_row(RunRow& row, const std::filesystem::path& rows) {
   check(row.job);
+  if (row.job.graphs)
+    throw InputError("--rows",
+                     "a row asks for CUDA graphs, which the native engine replays; use --run");
   row.job.engine = Engine::torch;
   if (is_network_spec(row.network)) {
     static_cast<void>(network_from(row.network));
@@ -133,10 +154,11 @@ RowRequest row_request(const ValidateOptions& options, Library library) {
   if (options.links.size() == 1) link = options.links.front().first;
   for (RunRow& row : rows) {
     if (row.link.empty()) row.link = link;
+    row.job.graphs = row.job.graphs || m.graphs;
     if (m.torch) {
       check_torch_row(row, m.rows.value_or(""));
     } else {
-      check_row(row);
+      check_row(row, library);
     }
   }
   request.rows = with_one_gpu_rows(std::move(rows));

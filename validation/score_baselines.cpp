@@ -29,7 +29,8 @@ bool same_series(const ComparedRow& a, const ComparedRow& b) {
   const Job& q = b.run->job;
   return a.network == b.network && a.run->link == b.run->link && p.scaling == q.scaling &&
          p.batch_per_rank == q.batch_per_rank && p.dtype == q.dtype && p.optimizer == q.optimizer &&
-         p.engine == q.engine && describe(p.strategy) == describe(q.strategy);
+         p.engine == q.engine && p.graphs == q.graphs &&
+         describe(p.strategy) == describe(q.strategy);
 }
 
 std::vector<MeasuredSpeedup> others_for_amdahl(std::span<const ComparedRow> rows,

@@ -24,6 +24,7 @@ std::string group_of(const ComparedRow& row) {
   if (job.optimizer != Optimizer::sgd) group += ", " + std::string(name(job.optimizer));
   if (job.scaling == Scaling::strong) group += ", strong scaling";
   if (job.engine != Engine::torch) group += ", " + std::string(name(job.engine));
+  if (job.graphs) group += ", CUDA graphs";
   return group + ", " + series_of(row.network);
 }
 

@@ -127,6 +127,14 @@ void CpuDevice::sgd(Slice parameters, Slice gradients, float rate) {
   cpu::sgd(floats(parameters), floats(gradients), rate);
 }
 
+void CpuDevice::adamw(Slice parameters, Slice gradients, const engine::Moments& state,
+                      const engine::AdamW& rule) {
+  float& count = floats(state.count)[0];
+  count += 1;
+  cpu::adamw({floats(parameters), floats(gradients), floats(state.first), floats(state.second)},
+             rule, double{count});
+}
+
 void CpuDevice::collective(Collective kind, Slice from, Slice to) {
   CollectiveBuffers buffers{kind, from.dtype, bytes(to), bytes(from)};
   if (kind == Collective::all_reduce) buffers.shard = {};

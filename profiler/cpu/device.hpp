@@ -38,8 +38,16 @@ class CpuDevice : public engine::Device {
   void add(engine::Slice from, engine::Slice to) override;
   void cast(engine::Slice from, engine::Slice to) override;
   void sgd(engine::Slice parameters, engine::Slice gradients, float rate) override;
+  void adamw(engine::Slice parameters, engine::Slice gradients, const engine::Moments& state,
+             const engine::AdamW& rule) override;
 
   void collective(Collective kind, engine::Slice from, engine::Slice to) override;
+
+  // A core runs its work as it is issued: there is nothing to record.
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& /*work*/) override {
+    return std::nullopt;
+  }
 
   [[nodiscard]] engine::Event create_event() override;
   void record(Stream stream, engine::Event event) override;

@@ -9,6 +9,7 @@
 #include "model/operation.hpp"
 #include "profiler/cpu/bfloat16.hpp"
 #include "profiler/cpu/half.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::cpu {
 
@@ -29,5 +30,13 @@ void scale(std::span<Half> values, float factor);
 void scale(std::span<Bfloat16> values, float factor);
 // parameters -= rate * gradients
 void sgd(std::span<float> parameters, std::span<const float> gradients, float rate);
+// Update number `t`, from 1, of fp32 state (engine/update.hpp).
+struct AdamWState {
+  std::span<float> parameters;
+  std::span<const float> gradients;
+  std::span<float> first;
+  std::span<float> second;
+};
+void adamw(const AdamWState& state, const engine::AdamW& rule, double t);
 
 }  // namespace ddpx::cpu

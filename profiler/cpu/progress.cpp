@@ -29,7 +29,7 @@ CollectiveQueue::Ticket CollectiveQueue::start(const CollectiveBuffers& buffers)
 void CollectiveQueue::wait(Ticket ticket) {
   // Held to the end: the second thread only tries for it, and finds that somebody else drives.
   const std::lock_guard lock(mutex_);
-  while (ends_.size() < ticket) {
+  while (ended_ < ticket) {
     rethrow_failure();
     if (!advance()) std::this_thread::yield();
   }
@@ -40,12 +40,12 @@ void CollectiveQueue::wait_all() { wait(started_); }
 bool CollectiveQueue::done(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   rethrow_failure();
-  return ends_.size() >= ticket;
+  return ended_ >= ticket;
 }
 
 CollectiveQueue::Clock::time_point CollectiveQueue::end_of(Ticket ticket) {
   const std::lock_guard lock(mutex_);
-  return ends_.at(ticket - 1);
+  return ends_.at(ends_.size() - 1 - (ended_ - ticket));
 }
 
 bool CollectiveQueue::advance() {
@@ -58,6 +58,8 @@ bool CollectiveQueue::advance() {
   running_.reset();
   pending_.pop_front();
   ends_.push_back(Clock::now());
+  if (ends_.size() > kRemembered) ends_.pop_front();
+  ++ended_;
   if (!pending_.empty()) advance();
   return true;
 }

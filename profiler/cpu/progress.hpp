@@ -38,6 +38,7 @@ class CollectiveQueue {
   using Ticket = std::size_t;
 
   static constexpr std::chrono::microseconds kPace{500};
+  static constexpr std::size_t kRemembered = 4096;
 
   // Takes a communicator of its own. Collective. `pulse`, which must outlive it, ticks whenever
   // something has moved, on either thread. A `pace` of zero leaves the queue alone until somebody
@@ -53,7 +54,7 @@ class CollectiveQueue {
   void wait(Ticket ticket);
   void wait_all();
   [[nodiscard]] bool done(Ticket ticket);
-  // When a finished collective ended in this rank.
+  // When a finished collective ended in this rank: one of the last kRemembered.
   [[nodiscard]] Clock::time_point end_of(Ticket ticket);
 
  private:
@@ -69,7 +70,8 @@ class CollectiveQueue {
   std::deque<CollectiveBuffers> pending_;  // the first one is running
   std::optional<Ring> running_;
   std::vector<std::byte> scratch_;
-  std::vector<Clock::time_point> ends_;
+  std::deque<Clock::time_point> ends_;  // of the last ones
+  Ticket ended_ = 0;
   std::exception_ptr failure_;
   Ticket started_ = 0;
   bool stopping_ = false;

@@ -15,6 +15,11 @@ std::size_t floats_of(const Copy& copy) {
   return elements(std::ceil(copy.bytes.value() / sizeof(float)));
 }
 
+// Parameters and gradients, and AdamW's two moments.
+std::size_t floats_of(const OptimizerStep& step) {
+  return (step.optimizer == Optimizer::adamw ? 4 : 2) * elements(step.parameters);
+}
+
 struct Sizes {
   std::size_t left, right, result;
 };
@@ -43,16 +48,13 @@ bool Workload::supports(const Operation& operation, int ranks) {
     return ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32 && shard >= 1 &&
            shard == std::floor(shard);
   }
-  if (const auto* step = std::get_if<OptimizerStep>(&operation))
-    return step->optimizer == Optimizer::sgd;
   return true;
 }
 
 Bytes Workload::working_set(const Operation& operation) {
   std::size_t floats = 0;
   if (const auto* copy = std::get_if<Copy>(&operation)) floats = 2 * floats_of(*copy);
-  if (const auto* step = std::get_if<OptimizerStep>(&operation))
-    floats = 2 * elements(step->parameters);
+  if (const auto* step = std::get_if<OptimizerStep>(&operation)) floats = floats_of(*step);
   if (floats == 0) return {};
   return Bytes(static_cast<double>(Operands::layers_for(floats) * floats * sizeof(float)));
 }
@@ -108,11 +110,23 @@ void Workload::prepare(const Copy& copy) {
 }
 
 void Workload::prepare(const OptimizerStep& step) {
-  const std::size_t floats = elements(step.parameters);
-  operands_.prepare(Operands::layers_for(2 * floats), 2 * floats);
-  run_ = [this, floats](std::size_t i) {
-    float* layer = operands_.layer(i).data();
-    sgd({layer, floats}, {layer + floats, floats}, 0.01F);
+  const std::size_t n = elements(step.parameters);
+  const std::size_t floats = floats_of(step);
+  operands_.prepare(Operands::layers_for(floats), floats);
+  if (step.optimizer == Optimizer::sgd) {
+    run_ = [this, n](std::size_t i) {
+      const std::span<float> layer = operands_.layer(i);
+      sgd(layer.first(n), layer.subspan(n), 0.01F);
+    };
+    return;
+  }
+  for (std::size_t i = 0; i < operands_.layers(); ++i) {
+    for (float& square : operands_.layer(i).subspan(3 * n)) square *= square;
+  }
+  run_ = [this, n](std::size_t i) {
+    const std::span<float> layer = operands_.layer(i);
+    adamw({layer.first(n), layer.subspan(n, n), layer.subspan(2 * n, n), layer.subspan(3 * n)}, {},
+          1);
   };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/error.hpp"
+#include "profiler/cuda/graph.hpp"
 
 namespace ddpx::cuda {
 namespace {
@@ -99,8 +100,20 @@ void CudaDevice::sgd(Slice parameters, Slice gradients, float rate) {
   cuda::sgd(elements(parameters), elements(gradients), rate, gpu_.compute());
 }
 
+void CudaDevice::adamw(Slice parameters, Slice gradients, const engine::Moments& state,
+                       const engine::AdamW& rule) {
+  cuda::adamw({elements(parameters), elements(gradients), elements(state.first),
+               elements(state.second), elements(state.count)},
+              rule, gpu_.compute());
+}
+
 void CudaDevice::collective(Collective kind, Slice from, Slice to) {
   site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
+}
+
+std::optional<std::function<void()>> CudaDevice::recorded(const std::function<void()>& work) {
+  synchronize();
+  return [graph = std::make_shared<const Graph>(gpu_.compute(), work)] { graph->issue(); };
 }
 
 engine::Event CudaDevice::create_event() {

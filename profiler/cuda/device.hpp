@@ -21,7 +21,7 @@ class CudaDevice : public engine::Device {
   [[nodiscard]] int ranks() const override { return site_.ranks(); }
   [[nodiscard]] Hardware hardware() const override { return site_.hardware(); }
   [[nodiscard]] bool supports(DType dtype) const override {
-    return dtype == DType::fp32 || (dtype == DType::tf32 && gpu_.supports(dtype));
+    return dtype != DType::fp16 && gpu_.supports(dtype);  // fp16 needs loss scaling
   }
 
   [[nodiscard]] engine::Buffer allocate(std::size_t elements, DType dtype) override;
@@ -40,8 +40,13 @@ class CudaDevice : public engine::Device {
   void add(engine::Slice from, engine::Slice to) override;
   void cast(engine::Slice from, engine::Slice to) override;
   void sgd(engine::Slice parameters, engine::Slice gradients, float rate) override;
+  void adamw(engine::Slice parameters, engine::Slice gradients, const engine::Moments& state,
+             const engine::AdamW& rule) override;
 
   void collective(Collective kind, engine::Slice from, engine::Slice to) override;
+
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) override;
 
   [[nodiscard]] engine::Event create_event() override;
   void record(Stream stream, engine::Event event) override;

@@ -22,6 +22,8 @@ using StreamHandle =
     std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
 using EventHandle = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
 using BlasHandle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, Destroy<cublasDestroy>>;
+using GraphHandle =
+    std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy<cudaGraphExecDestroy>>;
 using Memory = std::unique_ptr<void, Destroy<cudaFree>>;
 
 [[nodiscard]] StreamHandle make_stream();

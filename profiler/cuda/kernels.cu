@@ -58,23 +58,6 @@ void elementwise(Elements from, Elements to, F f, const char* doing, cudaStream_
   check_launch(doing);
 }
 
-__global__ void adamw_kernel(float* p, const float* g, float* m, float* v, std::size_t n,
-                             float rate) {
-  constexpr float kFirst = 0.9F;
-  constexpr float kSecond = 0.999F;
-  constexpr float kEpsilon = 1e-8F;
-  constexpr float kDecay = 0.01F;
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
-       i += step) {
-    const float first = kFirst * m[i] + (1 - kFirst) * g[i];
-    const float second = kSecond * v[i] + (1 - kSecond) * g[i] * g[i];
-    m[i] = first;
-    v[i] = second;
-    p[i] -= rate * (first / (sqrtf(second) + kEpsilon) + kDecay * p[i]);
-  }
-}
-
 // Wang's integer hash.
 __device__ unsigned hash(unsigned x) {
   x = (x ^ 61U) ^ (x >> 16U);
@@ -128,15 +111,6 @@ void sgd(Elements parameters, Elements gradients, float rate, cudaStream_t strea
   elementwise<true>(
       gradients, parameters, [rate] __device__(float old, float g) { return old - rate * g; },
       "the SGD update", stream);
-}
-
-void adamw(Elements parameters, Elements gradients, Elements first_moment, Elements second_moment,
-           float rate, cudaStream_t stream) {
-  adamw_kernel<<<blocks_for(parameters.count), kThreads, 0, stream>>>(
-      static_cast<float*>(parameters.data), static_cast<const float*>(gradients.data),
-      static_cast<float*>(first_moment.data), static_cast<float*>(second_moment.data),
-      parameters.count, rate);
-  check_launch("the AdamW update");
 }
 
 void fill_random(Elements values, unsigned seed, cudaStream_t stream) {

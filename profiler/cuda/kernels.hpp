@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "model/operation.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::cuda {
 
@@ -35,9 +36,16 @@ void copy_scaled(Elements from, float factor, Elements to, cudaStream_t stream);
 void add(Elements from, Elements to, cudaStream_t stream);
 // parameters -= rate * gradients
 void sgd(Elements parameters, Elements gradients, float rate, cudaStream_t stream);
-// One AdamW update with decoupled weight decay (Loshchilov and Hutter 2019) of fp32 state.
-void adamw(Elements parameters, Elements gradients, Elements first_moment, Elements second_moment,
-           float rate, cudaStream_t stream);
+// All fp32; `count`: two elements, zero before the first update (engine/adamw.hpp).
+struct AdamWState {
+  Elements parameters;
+  Elements gradients;
+  Elements first;
+  Elements second;
+  Elements count;
+};
+// One AdamW update (engine/update.hpp).
+void adamw(const AdamWState& state, const engine::AdamW& settings, cudaStream_t stream);
 // Uniform in [-1, 1), a function of seed and index alone.
 void fill_random(Elements values, unsigned seed, cudaStream_t stream);
 // Keeps the stream busy for this long with one thread, so that what is issued meanwhile queues up

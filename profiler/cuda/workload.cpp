@@ -42,6 +42,12 @@ Elements Workload::buffer(std::size_t count, DType dtype) {
   return elements;
 }
 
+Elements Workload::zeroed(std::size_t count) {
+  const Elements elements = buffer(count, DType::fp32);
+  check(cudaMemset(elements.data, 0, count * sizeof(float)), "clearing operands");
+  return elements;
+}
+
 std::size_t Workload::ring_for(double bytes) const {
   const double cold = std::ceil(2.0 * static_cast<double>(gpu_.l2_bytes()) / bytes);
   const double room = std::floor(kMostBytes / bytes);
@@ -112,21 +118,24 @@ void Workload::prepare(const Copy& copy) {
 void Workload::prepare(const OptimizerStep& step) {
   const std::size_t parameters = count(step.parameters);
   const bool moments = step.optimizer == Optimizer::adamw;
-  std::vector<std::vector<Elements>> ring;
+  std::vector<AdamWState> ring;
   for (std::size_t i = ring_for((moments ? 16 : 8) * step.parameters); i > 0; --i) {
-    std::vector<Elements> state;
-    for (int k = 0; k < (moments ? 4 : 2); ++k) state.push_back(buffer(parameters, DType::fp32));
-    // Second moments are squares: a root of less than nothing would be no number.
-    if (moments)
-      check(cudaMemset(state[3].data, 0, parameters * sizeof(float)), "clearing second moments");
-    ring.push_back(std::move(state));
+    AdamWState state;
+    state.parameters = buffer(parameters, DType::fp32);
+    state.gradients = buffer(parameters, DType::fp32);
+    if (moments) {
+      state.first = buffer(parameters, DType::fp32);
+      state.second = zeroed(parameters);  // squares: random ones would have no root
+      state.count = zeroed(engine::kAdamWCountElements);
+    }
+    ring.push_back(state);
   }
   issue_ = [this, moments, ring = std::move(ring)](std::size_t i) {
-    const std::vector<Elements>& s = ring[i % ring.size()];
+    const AdamWState& s = ring[i % ring.size()];
     if (moments) {
-      adamw(s[0], s[1], s[2], s[3], kRate, stream_);
+      adamw(s, {.rate = double{kRate}}, stream_);
     } else {
-      sgd(s[0], s[1], kRate, stream_);
+      sgd(s.parameters, s.gradients, kRate, stream_);
     }
   };
 }

@@ -2,11 +2,8 @@
 
 namespace ddpx::engine {
 
-BucketedAllReduce::BucketedAllReduce(Device& device, const Layout& layout, const Strategy& strategy,
-                                     Weights weights)
-    : device_(device),
-      layout_(layout),
-      weights_(weights),
+BucketedAllReduce::BucketedAllReduce(Device& device, const Layout& layout, const Strategy& strategy)
+    : Replicated(device, layout),
       view_(strategy.bucket_view),
       compressed_(strategy.compression.has_value()),
       share_(1.0F / static_cast<float>(device.ranks())),
@@ -27,15 +24,22 @@ BucketedAllReduce::BucketedAllReduce(Device& device, const Layout& layout, const
   }
 }
 
+void BucketedAllReduce::after_backward_of(std::size_t layer, const Turn& turn) {
+  if (!turn.last) return;
+  const std::size_t bias = layout().layers()[layer].bias_arrival;
+  arrived(bias, turn.trace);
+  arrived(bias + 1, turn.trace);
+}
+
 void BucketedAllReduce::arrived(std::size_t arrival, Trace* trace) {
-  const Tensor& tensor = layout_.arrival()[arrival];
-  const Slice gradient = weights_.gradients.part(tensor.begin, tensor.elements);
+  const Tensor& tensor = layout().arrival()[arrival];
+  const Slice gradient = weights().gradients.part(tensor.begin, tensor.elements);
   const Slice place = memory_.part(tensor.begin, tensor.elements);
   spanned(trace, Stream::compute, "copy-in", arrival, [&] {
     if (compressed_) {
-      device_.copy(gradient, place);
+      device().copy(gradient, place);
     } else {
-      device_.copy_scaled(gradient, share_, place);
+      device().copy_scaled(gradient, share_, place);
     }
   });
   // Tensors arrive in the order of the buckets, so the open bucket is the one to complete.
@@ -46,27 +50,28 @@ void BucketedAllReduce::launch(std::size_t bucket, Trace* trace) {
   const Part& part = parts_[bucket];
   if (compressed_) {
     spanned(trace, Stream::compute, "compress", bucket, [&] {
-      device_.cast(part.full, part.half);
-      device_.scale(part.half, share_);
+      device().cast(part.full, part.half);
+      device().scale(part.half, share_);
     });
   }
-  device_.record(Stream::compute, part.ready);
-  device_.wait(Stream::communication, part.ready);
+  device().record(Stream::compute, part.ready);
+  device().wait(Stream::communication, part.ready);
   const Slice sent = compressed_ ? part.half : part.full;
   spanned(trace, Stream::communication, "all-reduce", bucket,
-          [&] { device_.collective(Collective::all_reduce, sent, sent); });
-  device_.record(Stream::communication, part.summed);
+          [&] { device().collective(Collective::all_reduce, sent, sent); });
+  device().record(Stream::communication, part.summed);
 }
 
-void BucketedAllReduce::after_backward(bool /*first*/, bool last, Trace* trace) {
-  if (!last) return;
+void BucketedAllReduce::after_backward(const Turn& turn) {
+  if (!turn.last) return;
+  Trace* trace = turn.trace;
   for (std::size_t bucket = 0; bucket < parts_.size(); ++bucket) {
     const Part& part = parts_[bucket];
     spanned(trace, Stream::compute, kWaitSpan, bucket,
-            [&] { device_.wait(Stream::compute, part.summed); });
+            [&] { device().wait(Stream::compute, part.summed); });
     if (compressed_) {
       spanned(trace, Stream::compute, "decompress", bucket,
-              [&] { device_.cast(part.half, part.full); });
+              [&] { device().cast(part.half, part.full); });
     }
     if (!view_) spanned(trace, Stream::compute, "copy-out", bucket, [&] { copy_out(part); });
   }
@@ -75,14 +80,14 @@ void BucketedAllReduce::after_backward(bool /*first*/, bool last, Trace* trace) 
 
 void BucketedAllReduce::copy_out(const Part& part) {
   for (std::size_t t = part.first_tensor; t <= part.last_tensor; ++t) {
-    const Tensor& tensor = layout_.arrival()[t];
-    device_.copy(memory_.part(tensor.begin, tensor.elements),
-                 weights_.gradients.part(tensor.begin, tensor.elements));
+    const Tensor& tensor = layout().arrival()[t];
+    device().copy(memory_.part(tensor.begin, tensor.elements),
+                  weights().gradients.part(tensor.begin, tensor.elements));
   }
 }
 
 Weights BucketedAllReduce::to_update() const {
-  return {weights_.parameters, view_ ? memory_.all() : weights_.gradients};
+  return {weights().parameters, view_ ? memory_.all() : weights().gradients};
 }
 
 }  // namespace ddpx::engine

@@ -17,13 +17,12 @@
 
 namespace ddpx::engine {
 
-class BucketedAllReduce : public Sharing {
+class BucketedAllReduce : public Replicated {
  public:
-  BucketedAllReduce(Device& device, const Layout& layout, const Strategy& strategy,
-                    Weights weights);
+  BucketedAllReduce(Device& device, const Layout& layout, const Strategy& strategy);
 
-  void arrived(std::size_t arrival, Trace* trace) override;
-  void after_backward(bool first, bool last, Trace* trace) override;
+  void after_backward_of(std::size_t layer, const Turn& turn) override;
+  void after_backward(const Turn& turn) override;
   [[nodiscard]] Weights to_update() const override;
 
  private:
@@ -36,12 +35,10 @@ class BucketedAllReduce : public Sharing {
     Event summed;
   };
 
+  void arrived(std::size_t arrival, Trace* trace);
   void launch(std::size_t bucket, Trace* trace);
   void copy_out(const Part& part);
 
-  Device& device_;
-  const Layout& layout_;
-  Weights weights_;
   bool view_;
   bool compressed_;
   float share_;  // 1 / ranks

@@ -20,6 +20,7 @@
 #include "model/operation.hpp"
 #include "model/timeline.hpp"
 #include "profiler/backend.hpp"
+#include "profiler/engine/adamw.hpp"
 
 namespace ddpx::engine {
 
@@ -61,6 +62,13 @@ class Buffer {
 // that created it.
 struct Event {
   std::size_t index = 0;
+};
+
+// What AdamW keeps between updates, zero before the first.
+struct Moments {
+  Slice first;
+  Slice second;
+  Slice count;  // kAdamWCountElements
 };
 
 class Device {
@@ -109,11 +117,20 @@ class Device {
   virtual void cast(Slice from, Slice to) = 0;
   // parameters -= rate * gradients
   virtual void sgd(Slice parameters, Slice gradients, float rate) = 0;
+  // One AdamW update in one pass, all fp32; update.hpp has the formula. Counts it in state.count.
+  virtual void adamw(Slice parameters, Slice gradients, const Moments& state,
+                     const AdamW& rule) = 0;
 
   // Sums over ranks. All-reduce is in place (from and to are the same); all-gather's `from` and
   // reduce-scatter's `to` are this rank's shard, 1/ranks of the other side. Issued in the same
   // order on all ranks.
   virtual void collective(Collective kind, Slice from, Slice to) = 0;
+
+  // `work`, which has run before and ends with the streams joined, as one call that issues all of
+  // it again at the host's cost of one launch. Keeps what `work` refers to. nullopt: this device
+  // has no such thing.
+  [[nodiscard]] virtual std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) = 0;
 
   [[nodiscard]] virtual Event create_event() = 0;
   // `stream` is Stream::compute or Stream::communication.

@@ -10,23 +10,21 @@
 
 namespace ddpx::engine {
 
-class FsdpUnit : public Sharing {
+class FsdpUnit : public Replicated {
  public:
-  FsdpUnit(Device& device, Weights weights);
+  FsdpUnit(Device& device, const Layout& layout);
 
-  void before_forward(Trace* trace) override;
   [[nodiscard]] bool starts_afresh() const override { return true; }
-  void after_backward(bool first, bool last, Trace* trace) override;
+  void before_forward(const Turn& turn) override;
+  void after_backward(const Turn& turn) override;
   [[nodiscard]] Weights to_update() const override;
-  void gather_parameters() override { before_forward(nullptr); }
-  void scatter_parameters() override;
+  void load(std::size_t begin, std::span<const float> values) override;
+  [[nodiscard]] std::vector<float> parameters() override;
 
  private:
   // Runs a collective after the compute stream's work so far, and the compute stream after it.
   void collective_in_turn(Collective kind, Slice from, Slice to, Trace* trace);
 
-  Device& device_;
-  Weights weights_;
   float share_;     // 1 / ranks
   Buffer staging_;  // whole: what was gathered, later what is scattered
   Buffer shard_;

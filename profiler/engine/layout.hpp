@@ -25,6 +25,9 @@ struct LinearLayer {
   Tensor bias;
   Tensor weight;                 // out x in
   std::size_t bias_arrival = 0;  // index into the arrival order; the weight's is the next
+
+  // Bias and weight, which lie side by side.
+  [[nodiscard]] Tensor all() const { return {bias.begin, bias.elements + weight.elements}; }
 };
 
 class Layout {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "model/error.hpp"
 #include "profiler/engine/data.hpp"
@@ -19,6 +22,8 @@ void check(const RunOptions& options) {
     throw InputError("steps", std::to_string(options.steps) + " given; at least 1 is needed");
   if (options.warmup < 0)
     throw InputError("warmup", std::to_string(options.warmup) + " given; at least 0 is needed");
+  if (options.graphs && options.warmup == 0)
+    throw InputError("warmup", "is 0; a step is recorded after it has run at least once");
 }
 
 // One micro-batch of this rank's own, used by every micro-batch of every step: loading data is not
@@ -61,12 +66,26 @@ int warm_up(Device& device, Trainer& trainer, std::span<const MicroBatch> micro_
   return std::min(options.steps, std::max(kFewestSteps, static_cast<int>(std::min(fitting, 1e9))));
 }
 
+// The step as it is to be timed.
+std::function<void()> made_ready(Device& device, std::function<void()> step, bool graphs) {
+  if (!graphs) return step;
+  std::optional<std::function<void()>> replay = device.recorded(step);
+  if (!replay) {
+    throw InputError("--graphs", "asks for CUDA graphs, and " + device.hardware().device.name +
+                                     " issues its own work; leave it out, or use GPU ranks");
+  }
+  // What the first launch of a graph sets up.
+  (*replay)();
+  device.synchronize();
+  return *std::move(replay);
+}
+
 }  // namespace
 
 EngineRun run_engine(Device& device, const Network& network, const Job& job,
                      const RunOptions& options, Pulse& pulse) {
   check(options);
-  Trainer trainer(device, network, job, options.learning_rate);
+  Trainer trainer(device, network, job, options.learning_rate.value_or(usual_rate(job.optimizer)));
   trainer.initialise(options.seed, pulse);
   const Batch batch(device, trainer, options.seed + 1);
   const std::vector<MicroBatch> micro_batches(static_cast<std::size_t>(job.strategy.micro_batches),
@@ -74,6 +93,8 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
 
   EngineRun run;
   const int steps = warm_up(device, trainer, micro_batches, options, run, pulse);
+  const std::function<void()> step = made_ready(
+      device, [&] { trainer.step(micro_batches); }, options.graphs);
   // The end of one step is the beginning of the next: the host may run ahead, as it does in
   // training.
   std::vector<Event> marks;
@@ -81,7 +102,7 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   device.barrier();
   device.record(Stream::compute, marks.front());
   for (int i = 1; i <= steps; ++i) {
-    trainer.step(micro_batches);
+    step();
     device.record(Stream::compute, marks[static_cast<std::size_t>(i)]);
     pulse.tick();
   }
@@ -97,8 +118,7 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
     std::vector<double> sorted = run.step_times_s;
     std::nth_element(sorted.begin(),
                      sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
-    run.busy_share =
-        device.busy_share(Seconds(sorted[sorted.size() / 2]), [&] { trainer.step(micro_batches); });
+    run.busy_share = device.busy_share(Seconds(sorted[sorted.size() / 2]), step);
     Trace trace(device);
     device.barrier();
     trainer.step(micro_batches, &trace);

@@ -19,8 +19,12 @@ struct RunOptions {
   std::optional<Seconds> budget = std::nullopt;
   int warmup = 5;  // caches, buffers and connections are touched for the first time
   std::uint64_t seed = 1;
-  float learning_rate = 0.01F;
+  // nullopt: usual_rate() of the job's optimizer.
+  std::optional<float> learning_rate = std::nullopt;
   bool traced = false;  // one more step after the timed ones
+  // The step is recorded after the warm-up (which must not be empty) and replayed as one launch:
+  // CUDA graphs, so GPU ranks only. The traced step is issued piece by piece.
+  bool graphs = false;
 };
 
 struct EngineRun {

@@ -2,26 +2,43 @@
 
 #include "profiler/engine/buckets.hpp"
 #include "profiler/engine/fsdp.hpp"
+#include "profiler/engine/fsdp_blocks.hpp"
 
 namespace ddpx::engine {
-namespace {
 
-bool is_shared(const Strategy& strategy, int ranks) { return ranks > 1 && strategy.sync; }
+Replicated::Replicated(Device& device, const Layout& layout, std::size_t padding)
+    : device_(device),
+      layout_(layout),
+      parameters_(device.allocate(layout.parameters() + padding, DType::fp32)),
+      gradients_(device.allocate(layout.parameters() + padding, DType::fp32)) {}
 
-}  // namespace
-
-std::unique_ptr<Sharing> make_sharing(Device& device, const Layout& layout,
-                                      const Strategy& strategy, Weights weights) {
-  if (!is_shared(strategy, device.ranks())) return std::make_unique<Independent>(weights);
-  if (strategy.sharding == Sharding::fsdp_unit) return std::make_unique<FsdpUnit>(device, weights);
-  return std::make_unique<BucketedAllReduce>(device, layout, strategy, weights);
+Weights Replicated::of_layer(std::size_t layer) {
+  const Tensor all = layout_.layers()[layer].all();
+  return {parameters_.part(all.begin, all.elements), gradients_.part(all.begin, all.elements)};
 }
 
-std::size_t padded_parameters(const Layout& layout, const Strategy& strategy, int ranks) {
-  const std::size_t parameters = layout.parameters();
-  if (!is_shared(strategy, ranks) || strategy.sharding != Sharding::fsdp_unit) return parameters;
+void Replicated::load(std::size_t begin, std::span<const float> values) {
+  device_.upload(values, parameters_.part(begin, values.size()));
+}
+
+std::vector<float> Replicated::parameters() {
+  std::vector<float> flat(layout_.parameters());
+  device_.download(parameters_.part(0, flat.size()), flat);
+  return flat;
+}
+
+std::unique_ptr<Sharing> make_sharing(Device& device, const Layout& layout,
+                                      const Strategy& strategy) {
+  if (device.ranks() == 1 || !strategy.sync) return std::make_unique<Replicated>(device, layout);
+  if (strategy.sharding == Sharding::fsdp_unit) return std::make_unique<FsdpUnit>(device, layout);
+  if (strategy.sharding == Sharding::fsdp_block)
+    return std::make_unique<FsdpBlocks>(device, layout, strategy.reshard);
+  return std::make_unique<BucketedAllReduce>(device, layout, strategy);
+}
+
+std::size_t padded(std::size_t elements, int ranks) {
   const auto shards = static_cast<std::size_t>(ranks);
-  return (parameters + shards - 1) / shards * shards;
+  return (elements + shards - 1) / shards * shards;
 }
 
 }  // namespace ddpx::engine

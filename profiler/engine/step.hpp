@@ -1,6 +1,6 @@
 // One optimizer step of data-parallel training, really done: forward, backward, gradients shared by
-// the job's strategy, SGD. The order of work is the one that model/step.hpp prices, and it stands
-// here once for every device.
+// the job's strategy, the optimizer's update. The order of work is the one that model/step.hpp
+// prices, and it stands here once for every device.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "model/strategy.hpp"
+#include "profiler/engine/passes.hpp"
 #include "profiler/engine/sharing.hpp"
+#include "profiler/engine/update.hpp"
 #include "profiler/pulse.hpp"
 
 namespace ddpx::engine {
-
-// Samples of one micro-batch in device memory: inputs (a row each) and the classes they belong to.
-struct MicroBatch {
-  Slice inputs;
-  Slice labels;
-};
 
 class Trainer {
  public:
@@ -39,37 +35,22 @@ class Trainer {
   // FSDP, which keeps a shard.
   [[nodiscard]] std::vector<float> gradients();
   // Of the last step: mean over this rank's samples.
-  [[nodiscard]] double loss();
+  [[nodiscard]] double loss() const { return passes_.last_loss(); }
 
   // Issues one step over the strategy's micro-batches; Device::synchronize() ends it. The loss is
   // the mean over all samples of the step.
   void step(std::span<const MicroBatch> micro_batches, Trace* trace = nullptr);
 
  private:
-  struct Turn {
-    bool first = false;
-    bool last = false;
-    Trace* trace = nullptr;  // of the last micro-batch
-  };
-
   void run(const MicroBatch& batch, const Turn& turn);
-  void forward(const MicroBatch& batch, const Turn& turn);
-  void backward(const MicroBatch& batch, const Turn& turn);
-  void backward_of(std::size_t layer, Slice input, Slice output_gradient, const Turn& turn);
-  [[nodiscard]] Product product_of(const LinearLayer& layer, Pass pass) const;
 
   Device& device_;
   Layout layout_;
   Job job_;
-  float learning_rate_;
   std::size_t rows_;
-  Buffer parameters_;  // flat, in Layout's order
-  Buffer gradients_;
-  Buffer fresh_;  // a tensor's gradient before it is added to those of earlier micro-batches
-  std::vector<Buffer> outputs_;  // of each layer, after ReLU
-  Buffer output_gradients_[2];   // of the layer at hand and of the one before it
-  Buffer loss_;
   std::unique_ptr<Sharing> sharing_;
+  Passes passes_;
+  Update update_;
 };
 
 }  // namespace ddpx::engine

@@ -51,6 +51,8 @@ TEST_P(KnownMachine, is_recovered_within_three_standard_errors) {
   const Machine machine = fitted(calibrated(fake));
   EXPECT_LT(errors_off(machine.copy_bandwidth, 8e9), 3);
   EXPECT_LT(errors_off(machine.optimizer_bandwidth, 6e9), 3);
+  ASSERT_TRUE(machine.adamw_bandwidth);
+  EXPECT_LT(errors_off(*machine.adamw_bandwidth, 4e9), 3);
   EXPECT_LT(errors_off(machine.kernel_gap, 2e-7), 3);
   ASSERT_FALSE(machine.products.empty());
   // Errors are estimated from a handful of samples each: together they are right, one may be far

@@ -52,13 +52,16 @@ TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone)
       {"network": "mlp:width=32,depth=2", "gpus": 2, "link": "pcie3", "strategy": "ddp,compress=fp16",
        "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8},
       {"network": "mlp:width=32,depth=2", "gpus": 2, "link": "pcie3", "strategy": "fsdp=unit",
-       "scaling": "strong", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}]})");
+       "scaling": "strong", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8},
+      {"network": "mlp:width=32,depth=2", "gpus": 2, "link": "pcie3", "strategy": "fsdp=block",
+       "scaling": "weak", "dtype": "fp32", "optimizer": "adamw", "batch_per_rank": 8}]})");
   const ProgramResult result = run({"--rows", path("rows.json"), "--seed", "4"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Runs measured = runs();
-  ASSERT_EQ(measured.rows.size(), 3U);  // both are compared with one row on one rank
-  EXPECT_EQ(measured.rows[2].job.gpus, 1);
-  EXPECT_GT(measured.rows[2].device_busy_share.value(), 0);
+  ASSERT_EQ(measured.rows.size(), 5U);  // the first two are compared with one row on one rank
+  EXPECT_EQ(measured.rows[3].job.gpus, 1);
+  EXPECT_GT(measured.rows[3].device_busy_share.value(), 0);
+  EXPECT_EQ(measured.rows[4].job.optimizer, Optimizer::adamw);
   EXPECT_TRUE(measured.rows[0].measured_communication_share.has_value());
   for (const RunRow& row : measured.rows) {
     EXPECT_EQ(row.link, "pcie3");
@@ -66,7 +69,7 @@ TEST_F(ValidateRun, trains_every_row_in_three_fresh_process_sets_and_once_alone)
     for (const RunProcess& process : row.processes) EXPECT_GE(process.step_times_s.size(), 3U);
   }
   EXPECT_THAT(measured.notes, testing::Contains(HasSubstr("seed 4")));
-  EXPECT_THAT(result.out, HasSubstr("2 rows"));
+  EXPECT_THAT(result.out, HasSubstr("3 rows"));
 }
 
 TEST_F(ValidateRun, a_sweep_is_run_at_every_width_and_the_file_can_be_judged_again) {
@@ -128,6 +131,10 @@ TEST_F(ValidateRun, what_makes_no_sense_is_refused_before_anything_runs) {
   refused({"--rows", path("none.json")}, "none.json");
   refused({"--rows", "validation/runs/t4x2.json", "--batch", "8"}, "--rows");
   refused({"--seed", "-1"}, "--seed");
+  refused({"--dtype", "bf16"}, "--dtype: a row asks for bf16; CPU ranks train in fp32");
+  refused({"--dtype", "int8"}, "--dtype: 'int8'");
+  refused({"--optimizer", "lion"}, "sgd, adamw");
+  refused({"--graphs"}, "--graphs: CPU ranks");
   refused({"--measured", "validation/runs/t4x2.json"}, "--measured");
 }
 

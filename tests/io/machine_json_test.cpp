@@ -39,6 +39,8 @@ Machine full_machine() {
   m.optimizer_bandwidth = {BytesPerSecond(2.2e11), 0.03, "fitted"};
   m.copy_points = {{Bytes(1e6), BytesPerSecond(5e11)}, {Bytes(1e8), BytesPerSecond(2.4e11)}};
   m.optimizer_points = {{Bytes(2e6), BytesPerSecond(6e11)}};
+  m.adamw_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(1.9e11), 0.04, "fitted"};
+  m.adamw_points = {{Bytes(4e6), BytesPerSecond(3e11)}};
   m.kernel_gap = {Seconds(1.5e-6), 0.2, "fitted"};
   m.host = {costs(1), costs(2)};
   m.boost = Estimate<double>{0.7, 0.05, "a"};
@@ -111,6 +113,11 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.optimizer_bandwidth, machine.optimizer_bandwidth);
   expect_same_points(read.copy_points, machine.copy_points);
   expect_same_points(read.optimizer_points, machine.optimizer_points);
+  ASSERT_EQ(read.adamw_bandwidth.has_value(), machine.adamw_bandwidth.has_value());
+  if (read.adamw_bandwidth) {
+    test::expect_same(*read.adamw_bandwidth, *machine.adamw_bandwidth);
+  }
+  expect_same_points(read.adamw_points, machine.adamw_points);
   test::expect_same(read.kernel_gap, machine.kernel_gap);
   expect_same_host(read.host[0], machine.host[0]);
   expect_same_host(read.host[1], machine.host[1]);

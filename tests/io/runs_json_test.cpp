@@ -30,7 +30,8 @@ Runs full() {
              DType::bf16,
              Optimizer::adamw,
              Engine::torch,
-             parse_strategy("ddp,accumulate=8,compress=fp16,bucket=100MiB")};
+             parse_strategy("ddp,accumulate=8,compress=fp16,bucket=100MiB"),
+             true};
   row.processes = {{{0.03, 0.031}}, {{0.029}}, {{0.0305}}};
   row.measured_communication_share = 0.4;
   row.timeline.spans = {{"forward 0", Stream::compute, Seconds(0), Seconds(0.01)},
@@ -62,6 +63,7 @@ TEST(RunsJson, what_was_written_is_read_back_field_by_field) {
     EXPECT_EQ(a.job.dtype, b.job.dtype);
     EXPECT_EQ(a.job.optimizer, b.job.optimizer);
     EXPECT_EQ(a.job.engine, b.job.engine);
+    EXPECT_EQ(a.job.graphs, b.job.graphs);
     EXPECT_EQ(describe(a.job.strategy), describe(b.job.strategy));
     EXPECT_EQ(a.device_busy_share, b.device_busy_share);
     EXPECT_EQ(a.measured_communication_share, b.measured_communication_share);

@@ -72,6 +72,16 @@ TEST(Optimizers, move_12_or_28_bytes_per_parameter) {
   EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 7);
 }
 
+TEST(Optimizers, have_a_bandwidth_of_their_own_where_it_was_measured) {
+  Machine m = machine();
+  m.optimizer_bandwidth.value = BytesPerSecond(6e6);
+  m.adamw_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(3e6), 0.0, ""};
+  Job job = one_bucket_per_tensor(1);
+  EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 3);
+  job.optimizer = Optimizer::adamw;
+  EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 14);
+}
+
 TEST(Gaps, cost_each_kernel_of_the_device) {
   // Forward 3 products, backward 5, one optimizer.
   Machine m = machine();
@@ -109,6 +119,29 @@ TEST(Hosts, bound_a_step_that_the_device_does_not) {
 
   job.engine = Engine::native;  // whose host costs are not known: never host-bound
   EXPECT_EQ(term(step(m, line_link(0, 1e6), job), Term::host), 0);
+}
+
+TEST(Hosts, that_replay_a_graph_bound_nothing) {
+  Machine m = machine();
+  m.host[static_cast<std::size_t>(Engine::native)].emplace().step_per_tensor.value = Seconds(4);
+  Job job = one_bucket_per_tensor(1);
+  job.engine = Engine::native;
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, job)), 12);
+  job.graphs = true;
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, job)), 8);
+}
+
+TEST(Autocast, casts_weights_forward_their_gradients_backward_and_the_samples) {
+  // 500,000 parameters a layer and inputs a sample: at 3 MB/s a second for each layer's weights and
+  // for its gradients, and one for the sample.
+  Machine m = machine();
+  for (ProductPoint& point : m.products) point.product.dtype = DType::bf16;
+  m.copy_bandwidth.value = BytesPerSecond(3e6);
+  Job job = one_bucket_per_tensor(1);
+  job.dtype = DType::bf16;
+  const Step s = step(m, Link{}, job);
+  EXPECT_NEAR(term(s, Term::forward), 3 + 3 + 1, 1e-12);
+  EXPECT_NEAR(term(s, Term::backward), 5 + 3, 1e-12);
 }
 
 TEST(Hosts, that_keep_up_cost_nothing) {

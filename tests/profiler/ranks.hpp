@@ -12,6 +12,9 @@ namespace ddpx::test {
 
 [[nodiscard]] std::unique_ptr<engine::Device> make_shared_device(Pulse& pulse);
 
+// Memory in use on this rank's device, whoever uses it; 0 where it is the host's.
+[[nodiscard]] double device_bytes();
+
 // This rank's. Libraries start once in a process, so the tests share it; ranks_main.cpp ends it.
 [[nodiscard]] engine::Device& shared_device();
 

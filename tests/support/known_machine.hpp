@@ -14,6 +14,7 @@ inline Machine known_machine(int ranks = 2) {
   machine.device.name = "known core";
   machine.copy_bandwidth = {BytesPerSecond(8e9), 0, ""};
   machine.optimizer_bandwidth = {BytesPerSecond(6e9), 0, ""};
+  machine.adamw_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(4e9), 0, ""};
   machine.kernel_gap = {Seconds(2e-7), 0, ""};
   for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
     ProductPoint point;

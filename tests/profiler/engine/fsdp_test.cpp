@@ -52,17 +52,16 @@ TEST(Fsdp, shares_every_micro_batch_and_adds_the_shards) {
 
 TEST(Fsdp, one_rank_shards_nothing) {
   MockDevice device(1);
-  EXPECT_EQ(padded_parameters(Layout(small_network()), fsdp(), 1),
-            Layout(small_network()).parameters());
+  const Layout layout(small_network());
+  EXPECT_EQ(make_sharing(device, layout, fsdp())->to_update().parameters.elements,
+            layout.parameters());
 }
 
 TEST(Fsdp, flat_buffers_are_padded_to_equal_shards) {
-  const Layout layout(mlp({.width = 4, .depth = 2, .classes = 3}));
-  EXPECT_EQ(padded_parameters(layout, fsdp(), 2), 56U);
-  EXPECT_EQ(padded_parameters(layout, fsdp(), 4), 56U);
-  EXPECT_EQ(padded_parameters(layout, fsdp(), 5), 55U);
-  EXPECT_EQ(padded_parameters(layout, fsdp(), 64), 64U);
-  EXPECT_EQ(padded_parameters(layout, Strategy{}, 4), 55U);
+  EXPECT_EQ(padded(55, 2), 56U);
+  EXPECT_EQ(padded(55, 4), 56U);
+  EXPECT_EQ(padded(55, 5), 55U);
+  EXPECT_EQ(padded(55, 64), 64U);
 }
 
 }  // namespace

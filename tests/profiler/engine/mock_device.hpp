@@ -3,15 +3,19 @@
 // access to memory checked against the streams' order, so that a missing event is found even though
 // the mock itself runs everything at once.
 //
+// Arithmetic is double, rounded once to the element type of what is written. bf16 is played; fp16
+// is noted and moves nothing.
+//
 // With more than one rank it plays the rank whose peers all hold what it holds: a sum over ranks is
 // a multiple.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +42,9 @@ class MockDevice : public Device {
     hardware.ranks = ranks_;
     return hardware;
   }
-  [[nodiscard]] bool supports(DType dtype) const override { return dtype == DType::fp32; }
+  [[nodiscard]] bool supports(DType dtype) const override {
+    return dtype == DType::fp32 || dtype == DType::bf16;
+  }
 
   Buffer allocate(std::size_t elements, DType dtype) override {
     const std::size_t size = Slice{nullptr, elements, dtype}.bytes() + 1;
@@ -47,11 +53,11 @@ class MockDevice : public Device {
   }
   void upload(std::span<const float> from, Slice to) override {
     synchronize();
-    std::copy(from.begin(), from.end(), floats(to));
+    for (std::size_t i = 0; i < from.size(); ++i) set(to, i, double{from[i]});
   }
   void download(Slice from, std::span<float> to) override {
     synchronize();
-    std::copy_n(floats(from), to.size(), to.begin());
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(get(from, i));
   }
 
   void product(const Product& work, Slice a, Slice b, Slice c) override {
@@ -59,21 +65,15 @@ class MockDevice : public Device {
     const auto in = static_cast<std::size_t>(work.in);
     const auto out = static_cast<std::size_t>(work.out);
     issue("product " + std::string(name(work.pass)), c.elements, {a, b}, {c});
-    const auto dot = [](std::size_t n, auto left, auto right) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) sum += double{left(i)} * double{right(i)};
-      return static_cast<float>(sum);
-    };
-    const float* x = floats(a);
-    const float* y = floats(b);
-    float* z = floats(c);
+    const std::vector<double> x = values(a);
+    const std::vector<double> y = values(b);
     const auto fill = [&](std::size_t height, std::size_t width, std::size_t n, auto left,
                           auto right) {
       for (std::size_t r = 0; r < height; ++r) {
         for (std::size_t k = 0; k < width; ++k) {
-          z[r * width + k] = dot(
-              n, [&](std::size_t i) { return left(r, i); },
-              [&](std::size_t i) { return right(i, k); });
+          double sum = 0;
+          for (std::size_t i = 0; i < n; ++i) sum += left(r, i) * right(i, k);
+          set(c, r * width + k, sum);
         }
       }
     };
@@ -99,40 +99,39 @@ class MockDevice : public Device {
   void add_bias(Slice rows, Slice bias, bool relu) override {
     issue("add_bias", rows.elements, {rows, bias}, {rows});
     for (std::size_t i = 0; i < rows.elements; ++i) {
-      const float value = floats(rows)[i] + floats(bias)[i % bias.elements];
-      floats(rows)[i] = relu && value < 0 ? 0 : value;
+      const double value = get(rows, i) + get(bias, i % bias.elements);
+      set(rows, i, relu && value < 0 ? 0 : value);
     }
   }
   void relu_backward(Slice gradient, Slice activation) override {
     issue("relu_backward", gradient.elements, {gradient, activation}, {gradient});
     for (std::size_t i = 0; i < gradient.elements; ++i) {
-      if (floats(activation)[i] <= 0) floats(gradient)[i] = 0;
+      if (get(activation, i) <= 0) set(gradient, i, 0);
     }
   }
   void bias_gradient(Slice gradient, Slice sum) override {
     issue("bias_gradient", sum.elements, {gradient}, {sum});
     std::vector<double> sums(sum.elements);
-    for (std::size_t i = 0; i < gradient.elements; ++i)
-      sums[i % sum.elements] += double{floats(gradient)[i]};
-    for (std::size_t i = 0; i < sum.elements; ++i) floats(sum)[i] = static_cast<float>(sums[i]);
+    for (std::size_t i = 0; i < gradient.elements; ++i) sums[i % sum.elements] += get(gradient, i);
+    for (std::size_t i = 0; i < sum.elements; ++i) set(sum, i, sums[i]);
   }
   void cross_entropy(Slice logits, Slice labels, float weight, bool fresh, Slice loss,
                      Slice gradient) override {
     issue("cross_entropy", logits.elements, {logits, labels, loss}, {loss, gradient});
     const std::size_t classes = logits.elements / labels.elements;
-    double total = fresh ? 0 : double{floats(loss)[0]};
+    double total = fresh ? 0 : get(loss, 0);
     for (std::size_t r = 0; r < labels.elements; ++r) {
-      const float* row = floats(logits) + r * classes;
+      const auto logit = [&](std::size_t i) { return get(logits, r * classes + i); };
       double sum = 0;
-      for (std::size_t i = 0; i < classes; ++i) sum += std::exp(double{row[i]});
-      const auto label = static_cast<std::size_t>(floats(labels)[r]);
-      total += double{weight} * (std::log(sum) - double{row[label]});
-      for (std::size_t i = 0; i < classes; ++i) {
-        const double p = std::exp(double{row[i]}) / sum - (i == label ? 1 : 0);
-        floats(gradient)[r * classes + i] = static_cast<float>(double{weight} * p);
-      }
+      for (std::size_t i = 0; i < classes; ++i) sum += std::exp(logit(i));
+      const auto label = static_cast<std::size_t>(get(labels, r));
+      total += double{weight} * (std::log(sum) - logit(label));
+      std::vector<double> made(classes);
+      for (std::size_t i = 0; i < classes; ++i)
+        made[i] = double{weight} * (std::exp(logit(i)) / sum - (i == label ? 1 : 0));
+      for (std::size_t i = 0; i < classes; ++i) set(gradient, r * classes + i, made[i]);
     }
-    floats(loss)[0] = static_cast<float>(total);
+    set(loss, 0, total);
   }
   void copy(Slice from, Slice to) override {
     issue("copy", to.elements, {from}, {to});
@@ -140,35 +139,64 @@ class MockDevice : public Device {
   }
   void copy_scaled(Slice from, float factor, Slice to) override {
     issue("copy_scaled", to.elements, {from}, {to});
-    for (std::size_t i = 0; i < to.elements; ++i) floats(to)[i] = factor * floats(from)[i];
+    for (std::size_t i = 0; i < to.elements; ++i) set(to, i, double{factor} * get(from, i));
   }
-  // Half precision is not played: casts and scales are noted and move nothing.
-  void scale(Slice values, float /*factor*/) override {
-    issue("scale", values.elements, {values}, {values});
+  void scale(Slice scaled, float factor) override {
+    issue("scale", scaled.elements, {scaled}, {scaled});
+    if (scaled.dtype == DType::fp16) return;
+    for (std::size_t i = 0; i < scaled.elements; ++i)
+      set(scaled, i, double{factor} * get(scaled, i));
   }
   void add(Slice from, Slice to) override {
     issue("add", to.elements, {from, to}, {to});
-    for (std::size_t i = 0; i < to.elements; ++i) floats(to)[i] += floats(from)[i];
+    for (std::size_t i = 0; i < to.elements; ++i) set(to, i, get(to, i) + get(from, i));
   }
-  void cast(Slice from, Slice to) override { issue("cast", to.elements, {from}, {to}); }
+  void cast(Slice from, Slice to) override {
+    issue("cast", to.elements, {from}, {to});
+    if (from.dtype == DType::fp16 || to.dtype == DType::fp16) return;
+    for (std::size_t i = 0; i < to.elements; ++i) set(to, i, get(from, i));
+  }
   void sgd(Slice parameters, Slice gradients, float rate) override {
     issue("sgd", parameters.elements, {parameters, gradients}, {parameters});
     for (std::size_t i = 0; i < parameters.elements; ++i)
-      floats(parameters)[i] -= rate * floats(gradients)[i];
+      set(parameters, i, get(parameters, i) - double{rate} * get(gradients, i));
+  }
+  void adamw(Slice parameters, Slice gradients, const Moments& state, const AdamW& rule) override {
+    issue("adamw", parameters.elements, {parameters, gradients, state.first, state.second},
+          {parameters, state.first, state.second, state.count});
+    const double t = get(state.count, 0) + 1;
+    set(state.count, 0, t);
+    for (std::size_t i = 0; i < parameters.elements; ++i) {
+      const double g = get(gradients, i);
+      const double m = rule.first_decay * get(state.first, i) + (1 - rule.first_decay) * g;
+      const double v = rule.second_decay * get(state.second, i) + (1 - rule.second_decay) * g * g;
+      set(state.first, i, m);
+      set(state.second, i, v);
+      const double mean = m / (1 - std::pow(rule.first_decay, t));
+      const double square = v / (1 - std::pow(rule.second_decay, t));
+      set(parameters, i,
+          get(parameters, i) * (1 - rule.rate * rule.weight_decay) -
+              rule.rate * mean / (std::sqrt(square) + rule.epsilon));
+    }
   }
 
   void collective(Collective kind, Slice from, Slice to) override {
     issue(std::string(name(kind)), std::max(from.elements, to.elements), {from}, {to},
           Stream::communication);
     if (from.dtype != DType::fp32) return;
-    const auto ranks = static_cast<float>(ranks_);
     if (kind == Collective::all_gather) {
-      for (std::size_t i = 0; i < to.elements; ++i) floats(to)[i] = floats(from)[i % from.elements];
+      for (std::size_t i = 0; i < to.elements; ++i) set(to, i, get(from, i % from.elements));
       return;
     }
     const std::size_t begin =
         kind == Collective::reduce_scatter ? static_cast<std::size_t>(rank_) * to.elements : 0;
-    for (std::size_t i = 0; i < to.elements; ++i) floats(to)[i] = ranks * floats(from)[begin + i];
+    for (std::size_t i = 0; i < to.elements; ++i) set(to, i, ranks_ * get(from, begin + i));
+  }
+
+  [[nodiscard]] std::optional<std::function<void()>> recorded(
+      const std::function<void()>& work) override {
+    log.push_back("recorded");
+    return work;
   }
 
   Event create_event() override {
@@ -203,8 +231,6 @@ class MockDevice : public Device {
   void barrier() override {}
   void maximum(std::span<double> /*values*/) override {}
 
-  static float* floats(Slice slice) { return reinterpret_cast<float*>(slice.data); }
-
  private:
   using Clock = std::array<std::size_t, 2>;  // per stream: how much of it is known to be done
   struct Recorded {
@@ -219,6 +245,28 @@ class MockDevice : public Device {
     std::size_t stream;
     std::size_t tick;
   };
+
+  // bf16 is the upper half of a float.
+  static double get(Slice slice, std::size_t i) {
+    if (slice.dtype == DType::fp32) return double{reinterpret_cast<float*>(slice.data)[i]};
+    const std::uint32_t upper = reinterpret_cast<std::uint16_t*>(slice.data)[i];
+    return double{std::bit_cast<float>(upper << 16U)};
+  }
+  static void set(Slice slice, std::size_t i, double value) {
+    const auto single = static_cast<float>(value);
+    if (slice.dtype == DType::fp32) {
+      reinterpret_cast<float*>(slice.data)[i] = single;
+      return;
+    }
+    const auto bits = std::bit_cast<std::uint32_t>(single);
+    const std::uint32_t even = (bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U;
+    reinterpret_cast<std::uint16_t*>(slice.data)[i] = static_cast<std::uint16_t>(even);
+  }
+  static std::vector<double> values(Slice slice) {
+    std::vector<double> all(slice.elements);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = get(slice, i);
+    return all;
+  }
 
   static std::size_t index(Stream stream) { return stream == Stream::communication ? 1 : 0; }
   static std::string_view word(Stream stream) {

@@ -92,6 +92,21 @@ TEST(Run, nonsense_is_refused) {
                InputError);
 }
 
+TEST(Run, with_graphs_the_step_is_recorded_after_the_warm_up_and_replayed_as_often_as_asked) {
+  MockDevice device;
+  Pulse pulse;
+  const EngineRun run = run_engine(device, small_network(), native_job(1, 4),
+                                   {.steps = 4, .warmup = 2, .graphs = true}, pulse);
+  EXPECT_EQ(run.step_times_s.size(), 4U);
+  const auto recorded = std::find(device.log.begin(), device.log.end(), "recorded");
+  const auto is_update = [](const std::string& call) { return call.starts_with("sgd"); };
+  EXPECT_EQ(std::count_if(device.log.begin(), recorded, is_update), 2);
+  EXPECT_EQ(std::count_if(recorded, device.log.end(), is_update), 5);  // one to set it up
+  EXPECT_THROW(static_cast<void>(run_engine(device, small_network(), native_job(1, 4),
+                                            {.warmup = 0, .graphs = true}, pulse)),
+               InputError);
+}
+
 TEST(Run, a_loss_that_is_no_number_is_not_a_measurement) {
   MockDevice device;
   Pulse pulse;

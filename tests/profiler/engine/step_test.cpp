@@ -75,6 +75,66 @@ TEST(Step, sgd_moves_every_parameter_against_its_gradient) {
     ASSERT_FLOAT_EQ(after[i], before[i] - 0.5F * gradients[i]) << i;
 }
 
+// Bias correction makes the first update the gradient's sign times the rate, beside the decay.
+TEST(Step, adamw_first_moves_every_parameter_by_the_rate_against_its_gradients_sign) {
+  MockDevice device;
+  Trainer trainer(device, small_network(), with(native_job(1, 4), Optimizer::adamw), 1e-2F);
+  DeviceBatches batches(device, trainer.layout(), 4, 1);
+  batches.load(device, 0, samples(trainer.layout(), 1, 0, 4));
+  const std::vector<float> before = initial_parameters(trainer.layout(), 2);
+  trainer.set_parameters(before);
+  trainer.step(batches.all());
+  const std::vector<float> gradients = trainer.gradients();
+  const std::vector<float> after = trainer.parameters();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (gradients[i] != 0 && std::abs(gradients[i]) < 1e-5F) continue;  // epsilon would show
+    const float sign = gradients[i] == 0 ? 0 : std::copysign(1.0F, gradients[i]);
+    ASSERT_NEAR(after[i], before[i] * (1 - 1e-4F) - 1e-2F * sign, 2e-5) << i;
+  }
+}
+
+TEST(Step, bf16_casts_each_layers_weights_and_gradients_once_and_keeps_the_rest_in_bf16) {
+  MockDevice device;
+  Trainer trainer(device, mlp({.width = 4, .depth = 1, .classes = 3}),
+                  with(native_job(1, 2, accumulate(2)), DType::bf16), kRate);
+  DeviceBatches batches(device, trainer.layout(), 2, 2);
+  device.log.clear();
+  trainer.step(batches.all());
+  std::vector<std::string> casts;
+  for (const std::string& call : device.log) {
+    if (call.starts_with("cast") || call.starts_with("add ")) casts.push_back(call);
+  }
+  // Inputs, 4x4+4 weights, 4x3+3 weights; then gradients of the head and of the first layer.
+  EXPECT_THAT(casts, testing::ElementsAre("cast 8", "cast 20", "cast 15", "cast 15", "cast 20",
+                                          "cast 8", "cast 20", "cast 15",  //
+                                          "cast 15", "add 3", "add 12",    //
+                                          "cast 20", "add 4", "add 16"));
+}
+
+TEST(Step, bf16_trains_nearly_as_fp32_does) {
+  MockDevice narrow;
+  MockDevice full;
+  const Job job = native_job(1, 16);
+  const Trained rounded = train(narrow, small_network(), with(job, DType::bf16), 10);
+  const Trained exact = train(full, small_network(), job, 10);
+  EXPECT_LT(difference(rounded.parameters, exact.parameters), 5e-3);
+  EXPECT_GT(difference(rounded.parameters, exact.parameters), 1e-5);
+  for (std::size_t i = 0; i < exact.losses.size(); ++i)
+    EXPECT_NEAR(rounded.losses[i], exact.losses[i], 5e-3);
+}
+
+// Each micro-batch's gradient is rounded before it is added, as each rank's is.
+TEST(Step, bf16_micro_batches_add_up_to_nearly_one_batch) {
+  for (const int k : {2, 4, 12}) {
+    MockDevice whole;
+    MockDevice parts;
+    const Trained one = train(whole, small_network(), with(native_job(1, 6 * k), DType::bf16), 6);
+    const Trained many =
+        train(parts, small_network(), with(native_job(1, 6, accumulate(k)), DType::bf16), 6);
+    EXPECT_LT(difference(many.parameters, one.parameters), 2e-3) << k;
+  }
+}
+
 TEST(Step, the_loss_falls_while_training_on_one_batch) {
   MockDevice device;
   Trainer trainer(device, small_network(), native_job(1, 16), 0.5F);
@@ -127,6 +187,13 @@ TEST(Step, equal_ranks_train_as_one_in_every_synchronised_mode) {
   }
 }
 
+Strategy fsdp_blocks(bool reshard) {
+  Strategy strategy;
+  strategy.sharding = Sharding::fsdp_block;
+  strategy.reshard = reshard;
+  return strategy;
+}
+
 TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   Strategy half = small_buckets();
   half.compression = DType::fp16;
@@ -134,8 +201,8 @@ TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   half_view.bucket_view = true;
   Strategy off;
   off.sync = false;
-  for (Strategy strategy :
-       {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(), off}) {
+  for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(),
+                            fsdp_blocks(true), fsdp_blocks(false), off}) {
     for (const int k : {1, 2}) {
       strategy.micro_batches = k;
       MockDevice device(2);
@@ -154,7 +221,7 @@ TEST(Step, without_synchronisation_no_collective_is_issued) {
 }
 
 TEST(Step, initialising_tensor_by_tensor_gives_the_initial_parameters_of_the_seed) {
-  for (const Strategy& strategy : {Strategy{}, fsdp()}) {
+  for (const Strategy& strategy : {Strategy{}, fsdp(), fsdp_blocks(true)}) {
     MockDevice device(1);
     Trainer trainer(device, small_network(), native_job(1, 4, strategy), kRate);
     Pulse quiet;
@@ -183,12 +250,8 @@ TEST(Step, a_job_that_cannot_be_run_is_refused) {
   Job job = native_job(2, 3);
   job.scaling = Scaling::strong;  // a sample and a half
   refused(job);
-  job = native_job(2, 8);
-  job.optimizer = Optimizer::adamw;
-  refused(job);
-  job = native_job(2, 8);
-  job.dtype = DType::bf16;
-  refused(job);
+  refused(with(native_job(2, 8), DType::fp16));
+  refused(with(native_job(2, 8), DType::tf32));
 }
 
 }  // namespace

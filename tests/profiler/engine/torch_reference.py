@@ -59,7 +59,10 @@ def train(rank, job, case, losses, end):
     hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
     if case["compress"]:
         model.register_comm_hook(None, hooks[case["compress"]])
-    optimizer = torch.optim.SGD(model.parameters(), lr=job["learning_rate"])
+    if case["optimizer"] == "adamw":
+        optimizer = torch.optim.AdamW(model.parameters(), lr=job["adamw_rate"])
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=job["learning_rate"])
     k, rows, width = case["micro_batches"], job["rows"], job["width"]
     count = job["steps"] * job["ranks"] * k * rows
     # A sample is `width` inputs and its label.

@@ -13,6 +13,8 @@
 namespace ddpx::engine {
 
 inline constexpr float kRate = 0.1F;
+// AdamW moves every weight by about its rate, however small the gradient.
+inline constexpr float kAdamWRate = 2e-3F;
 
 // Odd sizes on purpose: 21*21 weights and 21 biases per layer, five classes.
 inline Network small_network() { return mlp({.width = 21, .depth = 3, .classes = 5}); }
@@ -24,6 +26,34 @@ inline Job native_job(int ranks, double batch, const Strategy& strategy = {}) {
   job.engine = Engine::native;
   job.strategy = strategy;
   return job;
+}
+
+inline Job with(Job job, Optimizer optimizer) {
+  job.optimizer = optimizer;
+  return job;
+}
+
+inline Job with(Job job, DType dtype) {
+  job.dtype = dtype;
+  return job;
+}
+
+// Every way of sharing that leaves fp32 gradients as they are.
+inline std::vector<Strategy> synchronised_strategies() {
+  Strategy explicit_buckets;
+  explicit_buckets.buckets = BucketLimits::explicit_cap(Bytes(1800));
+  explicit_buckets.explicit_buckets = true;
+  Strategy first_bucket;
+  first_bucket.buckets = {Bytes(100), Bytes(2500)};
+  Strategy view = first_bucket;
+  view.bucket_view = true;
+  Strategy fsdp;
+  fsdp.sharding = Sharding::fsdp_unit;
+  Strategy blocks;
+  blocks.sharding = Sharding::fsdp_block;
+  Strategy kept = blocks;
+  kept.reshard = false;
+  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp, blocks, kept};
 }
 
 // Micro-batches in device memory: samples first, first + rows, ... of a step.
@@ -56,7 +86,7 @@ struct Trained {
 // ranks * K * batch, of which rank r takes the r-th part and cuts it into micro-batches.
 inline Trained train(Device& device, const Network& network, const Job& job, int steps,
                      std::uint64_t seed = 7, int data_rank = -1, int data_ranks = -1) {
-  Trainer trainer(device, network, job, kRate);
+  Trainer trainer(device, network, job, job.optimizer == Optimizer::adamw ? kAdamWRate : kRate);
   const Layout& layout = trainer.layout();
   trainer.set_parameters(initial_parameters(layout, seed));
   const auto k = static_cast<std::size_t>(job.strategy.micro_batches);

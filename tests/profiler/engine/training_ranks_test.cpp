@@ -27,24 +27,11 @@ using engine::Trained;
 
 constexpr int kSteps = 6;
 
-std::vector<Strategy> synchronised_strategies() {
-  Strategy explicit_buckets;
-  explicit_buckets.buckets = BucketLimits::explicit_cap(Bytes(1800));
-  explicit_buckets.explicit_buckets = true;
-  Strategy first_bucket;
-  first_bucket.buckets = {Bytes(100), Bytes(2500)};
-  Strategy view = first_bucket;
-  view.bucket_view = true;
-  Strategy fsdp;
-  fsdp.sharding = Sharding::fsdp_unit;
-  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp};
-}
-
 // N ranks, K micro-batches, batch B: the weights of one rank at N*K*B.
 TEST(Training, ranks_together_give_the_weights_of_one_rank_with_all_their_samples) {
   engine::Device& device = shared_device();
   const int ranks = device.ranks();
-  for (Strategy strategy : synchronised_strategies()) {
+  for (Strategy strategy : engine::synchronised_strategies()) {
     for (const int k : {1, 3}) {
       strategy.micro_batches = k;
       const double batch = 6;
