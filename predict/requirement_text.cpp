@@ -37,7 +37,7 @@ std::string needed_text(const UnknownRow& row) {
 }
 
 std::string reached_text(const UnknownRow& row, Metric metric) {
-  const std::string reached = metric_text(metric, row.solution.reached);
+  std::string reached = metric_text(metric, row.solution.reached);
   if (row.solution.outcome != Outcome::never) return reached;
   return "best " + reached + " at " + value_text(row, row.solution.value);
 }
