@@ -53,14 +53,6 @@ const Job& checked(const Job& job, const Device& device) {
                                        "'; it runs ddp with buckets, hooks and accumulation, "
                                        "fsdp=unit, fsdp=block (reshard=yes|no) and no-sync");
   }
-  const Strategy& strategy = job.strategy;
-  const bool known =
-      strategy.sharding == Sharding::none || strategy.sharding == Sharding::fsdp_unit;
-  if (!known || strategy.sync_every || !strategy.overlap) {
-    throw InputError("--strategy", "the native engine does not run '" + describe(strategy) +
-                                       "'; it runs ddp with buckets, hooks and accumulation, "
-                                       "fsdp=unit and no-sync");
-  }
   return job;
 }
 
