@@ -13,8 +13,8 @@ namespace ddpx::io {
 // In the words of --strategy; refused in the words of the file.
 [[nodiscard]] Strategy strategy_of(const Reader& from);
 
-// The members gpus, link, strategy, scaling, dtype, optimizer, batch_per_rank and, where the step is
-// a CUDA graph, graphs. The engine is the caller's: in runs it is where the row comes from.
+// The members gpus, link, strategy, scaling, dtype, optimizer, batch_per_rank and, where the step
+// is a CUDA graph, graphs. The engine is the caller's: in runs it is where the row comes from.
 void append_job(JsonObject& members, const Job& job, std::string_view link);
 
 }  // namespace ddpx::io

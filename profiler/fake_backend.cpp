@@ -60,7 +60,8 @@ Seconds FakeBackend::truth(const Operation& operation) const {
       return 2.0 * (c.bytes / fake.machine_.copy_bandwidth.value);
     }
     Seconds operator()(const OptimizerStep& o) const {
-      return optimizer_traffic(o.optimizer, o.parameters) / fake.machine_.update_bandwidth(o.optimizer).value;
+      return optimizer_traffic(o.optimizer, o.parameters) /
+             fake.machine_.update_bandwidth(o.optimizer).value;
     }
     Seconds operator()(const Launch& /*unused*/) const { return fake.machine_.kernel_gap.value; }
   };

@@ -12,15 +12,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "profiler/engine/device.hpp"
+#include "tests/profiler/engine/elements.hpp"
 
 namespace ddpx::engine {
 
@@ -245,28 +244,6 @@ class MockDevice : public Device {
     std::size_t stream;
     std::size_t tick;
   };
-
-  // bf16 is the upper half of a float.
-  static double get(Slice slice, std::size_t i) {
-    if (slice.dtype == DType::fp32) return double{reinterpret_cast<float*>(slice.data)[i]};
-    const std::uint32_t upper = reinterpret_cast<std::uint16_t*>(slice.data)[i];
-    return double{std::bit_cast<float>(upper << 16U)};
-  }
-  static void set(Slice slice, std::size_t i, double value) {
-    const auto single = static_cast<float>(value);
-    if (slice.dtype == DType::fp32) {
-      reinterpret_cast<float*>(slice.data)[i] = single;
-      return;
-    }
-    const auto bits = std::bit_cast<std::uint32_t>(single);
-    const std::uint32_t even = (bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U;
-    reinterpret_cast<std::uint16_t*>(slice.data)[i] = static_cast<std::uint16_t>(even);
-  }
-  static std::vector<double> values(Slice slice) {
-    std::vector<double> all(slice.elements);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = get(slice, i);
-    return all;
-  }
 
   static std::size_t index(Stream stream) { return stream == Stream::communication ? 1 : 0; }
   static std::string_view word(Stream stream) {

@@ -11,7 +11,6 @@
 namespace ddpx::test {
 namespace {
 
-using engine::difference;
 using engine::native_job;
 using engine::small_network;
 using engine::train;
