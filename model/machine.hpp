@@ -78,7 +78,7 @@ struct Machine {
   // processor core is arithmetic. nullopt: taken as the optimizer's.
   std::optional<Estimate<BytesPerSecond>> adamw_bandwidth;
   std::vector<MemoryPoint> adamw_points;
-  Estimate<Seconds> kernel_gap;                  // device idle between two kernels of one stream
+  Estimate<Seconds> kernel_gap;  // device idle between two kernels of one stream
   // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.9 us,
   // between all kernels of a step, beside a collective or not). nullopt: kernel_gap.
   std::optional<Estimate<Seconds>> shared_gap;

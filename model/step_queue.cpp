@@ -42,6 +42,19 @@ double StepModel::Queue::slowdown_beside(const Work& work) const {
   return 1.0 + context_.beside_memory * work.memory_share;
 }
 
+// When a collective that is ready `ready` after the product's beginning has room in it.
+double StepModel::Queue::room_for(double ready, double kernel, const Work& work) const {
+  if (!work.grid) {
+    // It comes at any moment of a kernel that has room after a share r of its time: r^2 / 2 of the
+    // kernel on average.
+    return ready + 0.5 * context_.room_in_unknown * context_.room_in_unknown * kernel;
+  }
+  const double began = std::floor(ready / kernel) * kernel;
+  const Seconds room = room_after(*work.grid, context_.model.machine_.device.multiprocessors,
+                                  context_.model.channels_, Seconds(kernel));
+  return std::max(ready, began + room.value());
+}
+
 double StepModel::Queue::beside_product(double alone, const Work& work) {
   const StepModel& model = context_.model;
   const int multiprocessors = model.machine_.device.multiprocessors;
@@ -58,13 +71,9 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   if (running > 0) ends_[begun_ - 1] += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
   // Collectives that come later find room in one of the kernels this work is made of.
   const double kernel = length / std::max(1.0, work.kernels);
-  const double room =
-      work.grid ? room_after(*work.grid, multiprocessors, model.channels_, Seconds(kernel)).value()
-                : context_.room_in_unknown * kernel;
   while (begun_ < launched_) {
     const double ready = std::max(ready_[begun_], end()) - now;
-    const double in_kernel = std::floor(ready / kernel) * kernel;
-    const double at = std::max(ready, in_kernel + room);
+    const double at = room_for(ready, kernel, work);
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
     const double slowed = std::min(alone_[begun_ - 1] * slowdown, length - at);

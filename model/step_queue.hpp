@@ -43,6 +43,7 @@ class StepModel::Queue {
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : ends_[begun_ - 1]; }
   void begin(double time, double slowdown, double delay);
   [[nodiscard]] double slowdown_beside(const Work& work) const;
+  [[nodiscard]] double room_for(double ready, double kernel, const Work& work) const;
 
   Context& context_;
   bool waits_;  // for room

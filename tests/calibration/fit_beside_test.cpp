@@ -66,11 +66,59 @@ TEST(FitBeside, the_machine_keeps_it_for_links_that_were_not_measured_side_by_si
   EXPECT_EQ(machine.shared_core->delay.value, machine.links[0].shared_core->delay.value);
 }
 
-TEST(FitBeside, a_device_with_multiprocessors_shares_no_core) {
-  const Machine machine = fitted({1.25, 3e-4, 4e-10}, 132);
+// Products of 100 blocks on 132 multiprocessors leave room for 4 channels; they take 0.2 to 0.8 of
+// the memory's bandwidth.
+TEST(FitBeside, on_gpus_a_collective_is_slowed_by_the_memory_a_product_takes_and_shares_no_core) {
+  const double slope = 0.6;
+  Machine machine;
+  machine.device.multiprocessors = 132;
+  machine.copy_bandwidth = {BytesPerSecond(4e12), 0.01, ""};
+  Link& link = machine.links.emplace_back();
+  link.name = "nvlink";
+  link.channels = 4;
+  Measurements measurements;
+  for (const double share : {0.2, 0.4, 0.8}) {
+    const Product product{Pass::weight_gradient, DType::fp32, 256, 1024 * share, 1024};
+    const double bytes =
+        4 * (product.rows * product.in + product.in * product.out + product.rows * product.out);
+    const Seconds time(bytes / (share * 4e12));
+    machine.products.push_back({product, {time, 0.005, ""}, KernelGrid{100, 1, false}});
+    BesideSample sample;
+    sample.link = "nvlink";
+    sample.product = product;
+    sample.call = {Collective::all_reduce, DType::fp32, Bytes(1e6), 2};
+    sample.product_alone_seconds = sample.product_beside_seconds = {time.value()};
+    sample.collective_alone_seconds = {1e-3};
+    sample.collective_beside_seconds = {1e-3 * (1 + slope * share)};
+    measurements.besides.push_back(sample);
+  }
+  FitReport report;
+  fit_beside(measurements, machine, report);
+  EXPECT_NEAR(machine.links[0].beside_memory.value, slope, 1e-9);
+  EXPECT_EQ(machine.links[0].beside_compute.value, 1);
   EXPECT_FALSE(machine.links[0].shared_core);
   EXPECT_FALSE(machine.shared_core);
-  EXPECT_NEAR(machine.links[0].beside_compute.value, 1.25, 1e-9);
+}
+
+// A product as long as the collective makes it wait for room, which would hide the rest.
+TEST(FitBeside, pairs_in_which_the_wait_for_room_hides_the_rest_say_nothing) {
+  Machine machine;
+  machine.device.multiprocessors = 132;
+  machine.copy_bandwidth = {BytesPerSecond(4e12), 0.01, ""};
+  machine.links.emplace_back().channels = 4;
+  const Product product{Pass::weight_gradient, DType::fp32, 256, 1024, 1024};
+  machine.products.push_back({product, {Seconds(1e-3), 0.005, ""}, KernelGrid{1000, 1, false}});
+  BesideSample sample;
+  sample.product = product;
+  sample.call = {Collective::all_reduce, DType::fp32, Bytes(1e6), 2};
+  sample.product_alone_seconds = sample.product_beside_seconds = {1e-3};
+  sample.collective_alone_seconds = {1e-3};
+  sample.collective_beside_seconds = {2e-3};
+  Measurements measurements;
+  measurements.besides.push_back(sample);
+  FitReport report;
+  fit_beside(measurements, machine, report);
+  EXPECT_EQ(machine.links[0].beside_memory.value, 0);
 }
 
 TEST(FitBeside, without_samples_nothing_changes) {

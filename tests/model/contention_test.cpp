@@ -191,5 +191,26 @@ TEST(BesideCollective, ends_on_numbers_that_cannot_be) {
   }
 }
 
+// Kernel records of PyTorch steps on two H200 (width 4096, batch 1024, 4 channels over host
+// memory): the weight gradient's 512 blocks of one per multiprocessor fill three waves and leave 16
+// multiprocessors free in the fourth; collectives began 502 of 740 us into it.
+TEST(RoomAfter, is_the_beginning_of_a_last_wave_that_leaves_multiprocessors_free) {
+  EXPECT_DOUBLE_EQ(room_after({512, 1, false}, 132, 4, Seconds(4)).value(), 3);
+  EXPECT_NEAR(room_after({512, 1, false}, 132, 4, Seconds(669e-6)).value(), 502e-6, 1e-6);
+}
+
+TEST(RoomAfter, is_the_end_where_the_last_wave_is_too_full_or_the_kernel_persistent) {
+  EXPECT_DOUBLE_EQ(room_after({512, 1, false}, 132, 24, Seconds(4)).value(), 4);
+  EXPECT_DOUBLE_EQ(room_after({132, 1, false}, 132, 1, Seconds(4)).value(), 4);
+  EXPECT_DOUBLE_EQ(room_after({128, 1, true}, 132, 4, Seconds(4)).value(), 4);
+  // Blocks are spread: two per multiprocessor would fit, and none is free.
+  EXPECT_DOUBLE_EQ(room_after({200, 2, false}, 132, 4, Seconds(4)).value(), 4);
+}
+
+TEST(RoomAfter, is_at_once_beside_a_kernel_that_never_fills_the_gpu) {
+  EXPECT_DOUBLE_EQ(room_after({64, 1, false}, 132, 24, Seconds(4)).value(), 0);
+  EXPECT_DOUBLE_EQ(room_after({512, 1, false}, 132, 0, Seconds(4)).value(), 0);
+}
+
 }  // namespace
 }  // namespace ddpx
