@@ -3,7 +3,8 @@
 namespace ddpx {
 
 bool is_validated(const Strategy& s) {
-  if (s.sharding != Sharding::none && s.sharding != Sharding::fsdp_unit) return false;
+  const bool by_block = s.sharding == Sharding::fsdp_block && !s.hybrid;
+  if (s.sharding != Sharding::none && s.sharding != Sharding::fsdp_unit && !by_block) return false;
   if (s.sync_every || !s.overlap) return false;
   if (s.compression && *s.compression != DType::fp16) return false;
   if (s.micro_batches > kMostAccumulationRun) return false;

@@ -184,12 +184,12 @@ TEST(Ranking, finds_the_bucket_below_a_collapse_of_the_link) {
 
 TEST(Validated, strategies_have_one_option_beside_ddp_that_runs_had) {
   for (const char* words : {"ddp", "bucket=1MiB", "accumulate=8", "compress=fp16,bucket=25MiB",
-                            "bucket-view", "fsdp=unit", "no-sync", "channels=4"}) {
+                            "bucket-view", "fsdp=unit", "fsdp=block", "no-sync", "channels=4"}) {
     EXPECT_TRUE(is_validated(parse_strategy(words))) << words;
   }
   for (const char* words : {"accumulate=16", "compress=bf16", "accumulate=2,compress=fp16",
-                            "fsdp=block", "zero=1", "zero=2", "zero=3", "hsdp=2x4", "overlap=no",
-                            "accumulate=2,sync=every", "fsdp=unit,accumulate=2"}) {
+                            "fsdp=block,accumulate=2", "zero=1", "zero=2", "zero=3", "hsdp=2x4",
+                            "overlap=no", "accumulate=2,sync=every", "fsdp=unit,accumulate=2"}) {
     EXPECT_FALSE(is_validated(parse_strategy(words))) << words;
   }
 }

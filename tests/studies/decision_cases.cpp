@@ -50,17 +50,8 @@ void Verdicts::open(std::string_view id, std::string_view asked, std::string_vie
   fact(id, asked, "", right, "not answered", false, why);
 }
 
-void Verdicts::waiting(std::string_view id, std::string_view asked, std::string_view right,
-                       std::string_view strategy) {
-  ++waiting_;
-  rows_ += fmt::format("| {} | {} | | {} | no answer yet | waits | this build has no `{}` |\n", id,
-                       asked, right, strategy);
-}
-
 std::string Verdicts::text() const {
-  std::string head = fmt::format("{} of {} are hit", hits_, hits_ + misses_);
-  if (waiting_ > 0) head += fmt::format("; {} wait for strategies", waiting_);
-  return head +
+  return fmt::format("{} of {} are hit", hits_, hits_ + misses_) +
          ".\n\n| report | asked | reported | right | ddpx | | reason |\n"
          "| --- | --- | --- | --- | --- | --- | --- |\n" +
          rows_;
@@ -86,14 +77,6 @@ Forecast forecast_of(const Question& q, const Link& link, int gpus, const Strate
   const Network network =
       measured_network(machine, job, {q.parameters, Seconds(q.step_s), q.batch});
   return forecast(machine, link, network, job);
-}
-
-std::optional<Strategy> known_strategy(const std::string& words) {
-  try {
-    return parse_strategy(words);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
 }
 
 DiagnosedRun diagnosed(const Options& options) {

@@ -44,16 +44,12 @@ class Verdicts {
   // Not answered: counted as a miss.
   void open(std::string_view id, std::string_view asked, std::string_view right,
             std::string_view why);
-  // Needs a strategy that this build does not have.
-  void waiting(std::string_view id, std::string_view asked, std::string_view right,
-               std::string_view strategy);
   [[nodiscard]] std::string text() const;
 
  private:
   std::string rows_;
   std::size_t hits_ = 0;
   std::size_t misses_ = 0;
-  std::size_t waiting_ = 0;
 };
 
 // A model known by its step on one GPU.
@@ -69,8 +65,6 @@ struct Question {
                             NodeLayout layout);
 [[nodiscard]] Forecast forecast_of(const Question& question, const Link& link, int gpus,
                                    const Strategy& strategy = {}, Scaling scaling = Scaling::weak);
-// nullopt where this build does not know the strategy.
-[[nodiscard]] std::optional<Strategy> known_strategy(const std::string& words);
 // --diagnose as the program answers it.
 [[nodiscard]] DiagnosedRun diagnosed(const Options& options);
 // As --diagnose takes it: "t1=0.75s,t2=1.33s".

@@ -37,6 +37,7 @@ struct Judged {
 
 std::string kind_of(const Strategy& s) {
   if (!s.sync) return "no-sync";
+  if (s.sharding == Sharding::fsdp_block) return "fsdp=block";
   if (s.sharding != Sharding::none) return "fsdp=unit";
   if (s.channels) return "channels";
   if (s.compression) return "compress=fp16";
