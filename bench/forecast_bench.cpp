@@ -64,12 +64,13 @@ BENCHMARK(layers)->RangeMultiplier(10)->Range(10, 10000)->Complexity(benchmark::
 void sweep_of_100000_points(benchmark::State& state) {
   const Machine m = machine();
   const Link l = link();
+  const ProductTable products(m, DType::fp32);
   for (auto _ : state) {
     double sum = 0;
     for (int i = 0; i < 100000; ++i) {
       Job job;
       job.batch_per_rank = 64 << (i % 5);
-      sum += point_forecast(m, l, mlp_of(256 + i % 8192, 8), job).speedup.value;
+      sum += point_forecast(m, products, l, mlp_of(256 + i % 8192, 8), job).speedup.value;
     }
     benchmark::DoNotOptimize(sum);
   }

@@ -71,9 +71,8 @@ const MeasuredStep* measured_one_gpu_step(const Machine& machine, const Network&
   return nullptr;
 }
 
-Models models_for(const Machine& machine, const Link& link, const Network& network,
-                  const Job& job) {
-  const ProductTable products(machine, job.dtype);
+Models models_for(const Machine& machine, const ProductTable& products, const Link& link,
+                  const Network& network, const Job& job) {
   Models models{StepModel(machine, products, link, network, job),
                 StepModel(machine, products, link, network, job.one_gpu()),
                 job.gpus > 1 ? measured_one_gpu_step(machine, network, job) : nullptr};
@@ -203,12 +202,18 @@ std::optional<Interval> measured_samples_per_s(const Machine& machine, const Net
 
 Forecast point_forecast(const Machine& machine, const Link& link, const Network& network,
                         const Job& job) {
-  return point(models_for(machine, link, network, job), job);
+  return point_forecast(machine, ProductTable(machine, job.dtype), link, network, job);
+}
+
+Forecast point_forecast(const Machine& machine, const ProductTable& products, const Link& link,
+                        const Network& network, const Job& job) {
+  return point(models_for(machine, products, link, network, job), job);
 }
 
 Forecast forecast(const Machine& machine, const Link& link, const Network& network, const Job& job,
                   const ForecastOptions& options) {
-  const Models models = models_for(machine, link, network, job);
+  const ProductTable products(machine, job.dtype);
+  const Models models = models_for(machine, products, link, network, job);
   Forecast f = point(models, job);
   if (options.conformal_half_width) {
     const double half = *options.conformal_half_width;

@@ -64,5 +64,9 @@ struct Forecast {
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,
                                       const Network& network, const Job& job);
+// The same with the machine's products of the job's dtype looked up already: for sweeps, and for
+// questions that try many values.
+[[nodiscard]] Forecast point_forecast(const Machine& machine, const ProductTable& products,
+                                      const Link& link, const Network& network, const Job& job);
 
 }  // namespace ddpx

@@ -19,8 +19,8 @@ constexpr std::string_view kAccepted =
 constexpr double kMostSpeedup = 1e6;
 // Points per doubling of the grid, and how closely a boundary is found.
 constexpr double kPointsPerDoubling = 1;
-constexpr double kPrecision = 1e-5;
-constexpr double kEachUpTo = 64;  // so many whole values are all looked at
+constexpr double kPrecision = 5e-5;
+constexpr double kEachUpTo = 32;  // so many whole values are all looked at
 
 struct Looked {
   double x = 0;
@@ -92,15 +92,29 @@ class Solver {
     return {Outcome::never, best.x, best.reached, true};
   }
 
-  // Halving in logarithms: each look narrows the bracket to half.
+  // Where the requirement lies between two looks, by a straight line over the logarithm of x; a
+  // little beyond, as seen from the nearer end, so that the next line closes the bracket.
+  [[nodiscard]] double aimed(const Looked& low, const Looked& high) const {
+    const double width = std::log(high.x / low.x);
+    const double share = (requirement_.value - low.reached) / (high.reached - low.reached);
+    const double beyond = 0.4 * kPrecision / width;
+    const double at = share < 0.5 ? share + beyond : share - beyond;
+    return low.x * std::exp(width * (at > 0 && at < 1 ? at : 0.5));
+  }
+
+  // By such lines while they halve the bracket, else by halving (Dekker 1969).
   [[nodiscard]] Solution refined(Looked low, Looked high) const {
+    bool halve = false;
     while (true) {
-      const bool close = axis_.grain > 0 ? high.x - low.x <= axis_.grain * (1 + kPrecision)
-                                         : high.x / low.x - 1 < kPrecision;
-      const double middle = snapped(axis_, std::sqrt(low.x * high.x));
-      if (close || middle <= low.x || middle >= high.x) break;
-      const Looked looked = look(middle);
+      const double width = std::log(high.x / low.x);
+      const bool close =
+          axis_.grain > 0 ? high.x - low.x <= axis_.grain * (1 + kPrecision) : width < kPrecision;
+      double probe = snapped(axis_, halve ? std::sqrt(low.x * high.x) : aimed(low, high));
+      if (probe <= low.x || probe >= high.x) probe = snapped(axis_, std::sqrt(low.x * high.x));
+      if (close || probe <= low.x || probe >= high.x) break;
+      const Looked looked = look(probe);
       (looked.met == low.met ? low : high) = looked;
+      halve = std::log(high.x / low.x) > 0.5 * width;
     }
     const Looked& side = low.met ? low : high;
     return {Outcome::boundary, side.x, side.reached, high.met};

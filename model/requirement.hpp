@@ -3,7 +3,7 @@
 //
 // Nothing here assumes that the forecast rises or falls along the axis (waves and protocol steps
 // bend it): it is looked at along a grid, and the boundary of the region that meets the requirement
-// nearest to the present value is refined by bisection. The answer is the value on the side that
+// nearest to the present value is narrowed down. The answer is the value on the side that
 // meets it, so it can be fed back.
 #pragma once
 

@@ -95,6 +95,8 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   check_captured();
   channels_ = job.strategy.channels.value_or(link.channels);
   layers_.reserve(network.layers.size());
+  constexpr std::size_t kUsualShapes = 4;
+  shapes_.reserve(kUsualShapes);
   for (const Layer& layer : network.layers) {
     LayerWork work;
     work.shape = shape_of(layer, products);
@@ -150,12 +152,14 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
         products.price({pass, job_.dtype, p.rows_per_sample * samples, p.in, p.out});
     extrapolated_ = extrapolated_ || price.extrapolated;
     const double seconds = p.count * price.time.value();
-    const double rows = p.rows_per_sample * samples;
-    const double bytes =
-        p.count * element_bytes(job_.dtype) * (rows * p.in + p.in * p.out + rows * p.out);
-    const double moved =
-        work.memory_share * work.seconds + bytes / machine_.copy_bandwidth.value.value();
-    work.memory_share = std::min(1.0, moved / (work.seconds + seconds));
+    if (link_.beside_memory.value > 0) {
+      const double rows = p.rows_per_sample * samples;
+      const double bytes =
+          p.count * element_bytes(job_.dtype) * (rows * p.in + p.in * p.out + rows * p.out);
+      const double moved =
+          work.memory_share * work.seconds + bytes / machine_.copy_bandwidth.value.value();
+      work.memory_share = std::min(1.0, moved / (work.seconds + seconds));
+    }
     work.kernels += p.count;
     work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
                            (work.seconds + seconds);

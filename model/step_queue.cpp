@@ -8,22 +8,19 @@ namespace ddpx {
 StepModel::Queue::Queue(Context& context, std::size_t collectives)
     : context_(context),
       waits_(context.model.machine_.device.multiprocessors > 0 && context.model.channels_ > 0),
-      ready_(collectives),
-      starts_(collectives),
-      ends_(collectives),
-      alone_(collectives) {}
+      all_(collectives) {}
 
 void StepModel::Queue::begin(double time, double slowdown, double delay) {
   // The link has been idle since the step before, or since the collective before.
   const double free = begun_ == 0 ? -context_.optimizer() : end();
-  starts_[begun_] = time;
-  alone_[begun_] = context_.collective_after(time - free, begun_);
-  ends_[begun_] = time + alone_[begun_] * slowdown + delay;
+  all_[begun_].start = time;
+  all_[begun_].alone = context_.collective_after(time - free, begun_);
+  all_[begun_].end = time + all_[begun_].alone * slowdown + delay;
   ++begun_;
 }
 
 void StepModel::Queue::launch() {
-  ready_[launched_++] = context_.now;
+  all_[launched_++].ready = context_.now;
   if (!waits_) {
     begin(std::max(context_.now, begun_ == 0 ? context_.now : end()), context_.collective_slowdown,
           context_.collective_delay);
@@ -32,7 +29,7 @@ void StepModel::Queue::launch() {
 
 void StepModel::Queue::begin_until(double time) {
   while (begun_ < launched_) {
-    const double at = begun_ == 0 ? ready_[0] : std::max(ready_[begun_], end());
+    const double at = begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end());
     if (at > time) return;
     begin(at, context_.collective_slowdown, 0);
   }
@@ -68,40 +65,41 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
                                                        model.channels_, beside)
                                    : beside_collective(Seconds(alone), context_.fluid, beside))
                             .value();
-  if (running > 0) ends_[begun_ - 1] += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
+  if (running > 0)
+    all_[begun_ - 1].end += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
   // Collectives that come later find room in one of the kernels this work is made of.
   const double kernel = length / std::max(1.0, work.kernels);
   while (begun_ < launched_) {
-    const double ready = std::max(ready_[begun_], end()) - now;
+    const double ready = std::max(all_[begun_].ready, end()) - now;
     const double at = room_for(ready, kernel, work);
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
-    const double slowed = std::min(alone_[begun_ - 1] * slowdown, length - at);
-    ends_[begun_ - 1] += slowed * (1.0 - 1.0 / slowdown);
+    const double slowed = std::min(all_[begun_ - 1].alone * slowdown, length - at);
+    all_[begun_ - 1].end += slowed * (1.0 - 1.0 / slowdown);
   }
   return length;
 }
 
 void StepModel::Queue::lengthen(double delay) {
-  for (std::size_t i = begun_; i-- > 0 && ends_[i] > context_.now;) {
-    ends_[i] += delay;
-    if (starts_[i] > context_.now) starts_[i] += delay;
+  for (std::size_t i = begun_; i-- > 0 && all_[i].end > context_.now;) {
+    all_[i].end += delay;
+    if (all_[i].start > context_.now) all_[i].start += delay;
   }
 }
 
 void StepModel::Queue::products_are_over() {
   const double now = context_.now;
   for (std::size_t i = 0; i < begun_; ++i) {
-    if (ends_[i] <= now) continue;
+    if (all_[i].end <= now) continue;
     const double delay = waits_ ? 0.0 : context_.collective_delay;
-    const double stretch = context_.collective_slowdown + delay / alone_[i];
-    const double slow_from = std::max(starts_[i], now);
+    const double stretch = context_.collective_slowdown + delay / all_[i].alone;
+    const double slow_from = std::max(all_[i].start, now);
     // One that starts after the products starts when the one before it has ended.
-    if (starts_[i] > now && i > 0) starts_[i] = std::max(now, ends_[i - 1]);
-    ends_[i] = std::max(starts_[i], now) + (ends_[i] - slow_from) / stretch;
+    if (all_[i].start > now && i > 0) all_[i].start = std::max(now, all_[i - 1].end);
+    all_[i].end = std::max(all_[i].start, now) + (all_[i].end - slow_from) / stretch;
   }
   while (begun_ < launched_)
-    begin(begun_ == 0 ? ready_[0] : std::max(ready_[begun_], end()), 1.0, 0.0);
+    begin(begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end()), 1.0, 0.0);
 }
 
 }  // namespace ddpx

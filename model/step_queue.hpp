@@ -33,14 +33,19 @@ class StepModel::Queue {
   // else.
   void products_are_over();
 
-  [[nodiscard]] std::size_t size() const { return ready_.size(); }
-  [[nodiscard]] double start(std::size_t i) const { return starts_[i]; }
-  [[nodiscard]] double& end(std::size_t i) { return ends_[i]; }
+  [[nodiscard]] double start(std::size_t i) const { return all_[i].start; }
+  [[nodiscard]] double& end(std::size_t i) { return all_[i].end; }
   // Nothing beside it.
-  [[nodiscard]] double alone(std::size_t i) const { return alone_[i]; }
+  [[nodiscard]] double alone(std::size_t i) const { return all_[i].alone; }
 
  private:
-  [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : ends_[begun_ - 1]; }
+  struct Entry {
+    double ready = 0;
+    double start = 0;
+    double end = 0;
+    double alone = 0;
+  };
+  [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
   void begin(double time, double slowdown, double delay);
   [[nodiscard]] double slowdown_beside(const Work& work) const;
   [[nodiscard]] double room_for(double ready, double kernel, const Work& work) const;
@@ -49,10 +54,7 @@ class StepModel::Queue {
   bool waits_;  // for room
   std::size_t launched_ = 0;
   std::size_t begun_ = 0;
-  std::vector<double> ready_;
-  std::vector<double> starts_;
-  std::vector<double> ends_;
-  std::vector<double> alone_;
+  std::vector<Entry> all_;
 };
 
 }  // namespace ddpx

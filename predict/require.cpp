@@ -29,7 +29,11 @@ class Inverse {
  public:
   Inverse(const Setting& setting, const Network& network, const ModelSize* size,
           const Requirement& requirement)
-      : s_(setting), network_(network), size_(size), requirement_(requirement) {
+      : s_(setting),
+        network_(network),
+        size_(size),
+        requirement_(requirement),
+        products_(setting.query.machine, setting.job.dtype) {
     row_.of = situation_of(setting, network);
     row_.requirement = requirement;
     row_.now = at(s_.link, network_, s_.job);
@@ -46,8 +50,8 @@ class Inverse {
 
  private:
   [[nodiscard]] double at(const Link& link, const Network& network, const Job& job) const {
-    return metric_of(requirement_.metric, point_forecast(s_.query.machine, link, network, job),
-                     job.gpus);
+    return metric_of(requirement_.metric,
+                     point_forecast(s_.query.machine, products_, link, network, job), job.gpus);
   }
 
   // `unit` turns the axis into the unit that is shown.
@@ -110,7 +114,8 @@ class Inverse {
     const Requirement even{Metric::speedup, 1};
     UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
     crossing.solution = solve(even, size_->axis, [&](double x) {
-      return point_forecast(s_.query.machine, s_.link, size_->at(x), s_.job).speedup.value;
+      return point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job)
+          .speedup.value;
     });
     crossing.parameters = size_->at(crossing.solution.value).parameters();
     row_.crossing = crossing;
@@ -159,16 +164,17 @@ class Inverse {
 
   [[nodiscard]] Forecast forecast_of(const Job& job, int units, bool nodes) const {
     if (!nodes || units == s_.nodes)
-      return point_forecast(s_.query.machine, s_.link, network_, job);
+      return point_forecast(s_.query.machine, products_, s_.link, network_, job);
     const Link& given = s_.given ? *s_.given : s_.link;
     const Link joined = link_of(s_.query, given, {units, job.gpus / units});
-    return point_forecast(s_.query.machine, joined, network_, job);
+    return point_forecast(s_.query.machine, products_, joined, network_, job);
   }
 
   const Setting& s_;
   const Network& network_;
   const ModelSize* size_;
   const Requirement& requirement_;
+  const ProductTable products_;  // of every job that is tried
   RequirementRow row_;
 };
 
