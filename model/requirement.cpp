@@ -20,7 +20,7 @@ constexpr double kMostSpeedup = 1e6;
 // Points per doubling of the grid, and how closely a boundary is found.
 constexpr double kPointsPerDoubling = 1;
 constexpr double kPrecision = 5e-5;
-constexpr double kEachUpTo = 32;  // so many whole values are all looked at
+constexpr double kEachUpTo = 64;  // so many whole values are all looked at
 
 struct Looked {
   double x = 0;
