@@ -12,9 +12,9 @@
 #include "model/crossover.hpp"
 #include "model/diagnosis.hpp"
 #include "model/forecast.hpp"
+#include "model/plan.hpp"
 #include "model/sensitivity.hpp"
 #include "predict/decisions.hpp"
-#include "model/plan.hpp"
 
 namespace ddpx {
 

@@ -7,9 +7,9 @@
 #include "predict/conditions_text.hpp"
 #include "predict/diagnose_text.hpp"
 #include "predict/explain.hpp"
+#include "predict/plan_text.hpp"
 #include "predict/ranking_text.hpp"
 #include "predict/requirement_text.hpp"
-#include "predict/plan_text.hpp"
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
