@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/spread.hpp"
+#include "model/validated.hpp"
 
 namespace ddpx {
 namespace {
@@ -215,14 +216,17 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   const ProductTable products(machine, job.dtype);
   const Models models = models_for(machine, products, link, network, job);
   Forecast f = point(models, job);
+  const double residual = is_validated(job.strategy) || job.gpus == 1
+                              ? machine.residual
+                              : std::hypot(machine.residual, kUnvalidatedError);
   if (options.conformal_half_width) {
     const double half = *options.conformal_half_width;
     f.step_time_s = around(f.step_time_s.value, half);
     f.speedup = around(f.speedup.value, half);
   } else if (options.method == IntervalMethod::monte_carlo) {
-    draw(f, models, job, machine.residual, options);
+    draw(f, models, job, residual, options);
   } else {
-    propagate(f, models, job, machine.residual);
+    propagate(f, models, job, residual);
   }
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);

@@ -30,6 +30,18 @@ struct Case {
   std::optional<double> parameters;
 };
 
+// No part of a step takes longer than the step.
+void check_times(std::string_view flag, const std::vector<Seconds>& times, const StepPoint& step) {
+  constexpr double kReading = 1.05;
+  for (const Seconds time : times) {
+    if (time > step.time * kReading) {
+      throw InputError(flag, time_text(time) + " is longer than the whole step on " +
+                                 std::to_string(step.gpus) + " GPUs, " + time_text(step.time) +
+                                 "; give the times of one such step");
+    }
+  }
+}
+
 // How the GPUs of a count are spread over nodes: as --gpus says, else one node.
 NodeLayout layout_of(const Options& options, int gpus) {
   if (!options.gpus) return {1, gpus};
@@ -37,8 +49,8 @@ NodeLayout layout_of(const Options& options, int gpus) {
     if (layout.gpus() == gpus) return layout;
   }
   throw InputError("--gpus", "'" + shown(*options.gpus) + "' does not say how the " +
-                                 std::to_string(gpus) +
-                                 " GPUs that are judged are spread; add them, as 3x8");
+                                 std::to_string(gpus) + " GPUs that are judged are spread; add " +
+                                 std::to_string(gpus) + ", or NxM of as many");
 }
 
 Link link_of(const Case& c, int gpus) {
@@ -208,9 +220,15 @@ DiagnosedRun diagnose_steps(const Case& c) {
   if (job.loader) observation.fed = Seconds(job.samples_per_step() / job.loader->rate(gpus));
   if (c.parameters && one != nullptr && !c.options.links.empty())
     observation.exchange = exchange_of(c, *one, gpus);
+  check_times("--rank-compute", observation.ranks.compute, result.judged);
+  check_times("--rank-data", observation.ranks.data, result.judged);
   result.diagnosis = diagnose(observation);
-  const DiagnosisWords words = diagnosis_words(
-      result, c.options.links.empty() ? "" : c.options.links.front(), c.parameters.value_or(0));
+  const DiagnosisWords words =
+      diagnosis_words(result,
+                      c.options.links.empty() ? ""
+                      : c.options.inter_link ? c.options.links.front() + "+" + *c.options.inter_link
+                                             : c.options.links.front(),
+                      c.parameters.value_or(0));
   result.verdict = words.verdict;
   result.next = words.next;
   add_notes(c, result);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 #include "predict/text.hpp"
@@ -39,12 +40,20 @@ std::string plan_name(const ForecastDocument& document, const ForecastRow& row) 
   return name;
 }
 
+// Three significant digits: small amounts of money differ by theirs.
+std::string amount_of_money(double cost) {
+  if (cost >= 0.1 || cost < 1e-6) return three_digits(cost);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", cost);
+  return text;
+}
+
 std::string money_text(const PlanQuestion& question, double cost) {
   const std::string unit = !question.prices ? " GPU-h"
                            : question.prices->currency.empty()
                                ? ""
                                : " " + ascii(question.prices->currency);
-  return three_digits(cost) + unit;
+  return amount_of_money(cost) + unit;
 }
 
 std::string range_text(const Interval& i, const std::function<std::string(double)>& text) {
@@ -93,18 +102,18 @@ std::string table_text(const ForecastDocument& document) {
   add(question.learning_rate.has_value(), 1, "rate",
       [](const Plan& p) { return three_digits(*p.learning_rate); });
   add(question.prices.has_value(), 3, "cost/M",
-      [](const Plan& p) { return three_digits(p.cost_per_million->value); });
+      [](const Plan& p) { return amount_of_money(p.cost_per_million->value); });
   add(question.samples.has_value(), 0, "run",
       [](const Plan& p) { return duration_text(p.run_s->value); });
   add(question.samples.has_value(), 2, "costs",
-      [](const Plan& p) { return three_digits(p.run_cost->value); });
+      [](const Plan& p) { return amount_of_money(p.run_cost->value); });
   add(question.critical.has_value(), 0, "samples",
       [](const Plan& p) { return factor_text(p.samples_ratio->value); });
   add(target, 1, "steps", [](const Plan& p) { return amount_text(p.target_steps->value); });
   add(question.critical.has_value(), 5, "to target",
       [](const Plan& p) { return interval_text(*p.target_speedup); });
   add(target, 0, "time", [](const Plan& p) { return duration_text(p.target_s->value); });
-  add(target, 0, "costs", [](const Plan& p) { return three_digits(p.target_cost->value); });
+  add(target, 0, "costs", [](const Plan& p) { return amount_of_money(p.target_cost->value); });
   add(std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return !r.plan->fits; }),
       0, "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
@@ -116,15 +125,19 @@ std::string table_text(const ForecastDocument& document) {
     longest = std::max(longest, plan_name(document, row).size());
   while (true) {
     const TextTable table = table_of(document, fields, longest);
-    if (table.width() <= kColumns || longest <= kShortest) return table.text();
+    if (table.width() <= kColumns) return table.text();
     auto first = fields.end();
     for (auto field = fields.begin(); field != fields.end(); ++field) {
       if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
     }
-    if (longest > kReadable || first == fields.end()) {
+    if (longest > kReadable) {
+      --longest;
+    } else if (first != fields.end()) {
+      fields.erase(first);
+    } else if (longest > kShortest) {
       --longest;
     } else {
-      fields.erase(first);
+      return table.text();
     }
   }
 }

@@ -272,9 +272,9 @@ void check(const Query& query) {
 bool ForecastDocument::unmet() const {
   const bool fits = std::any_of(rankings.begin(), rankings.end(),
                                 [](const RankingRow& row) { return !row.ranking.nothing_fits(); });
-  const bool met = std::any_of(requirements.begin(), requirements.end(),
+  const bool met = std::all_of(requirements.begin(), requirements.end(),
                                [](const RequirementRow& row) { return row.can_be_met(); });
-  return (!rankings.empty() && !fits) || (!requirements.empty() && !met);
+  return (!rankings.empty() && !fits) || !met;
 }
 
 ForecastDocument run(const Query& query) {
@@ -285,6 +285,13 @@ ForecastDocument run(const Query& query) {
     for (const NodeLayout& layout : query.gpus) {
       const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
+        if (strategy.hybrid && layout.nodes > 1 && strategy.hybrid->replicas != layout.nodes) {
+          throw InputError(
+              "--strategy",
+              "'" + describe(strategy) + "' is not how --gpus spreads the ranks: " +
+                  "shards are the GPUs of a node; give hsdp=" + std::to_string(layout.nodes) + "x" +
+                  std::to_string(layout.gpus_per_node));
+        }
         Setting setting{query, joined, query.job, layout.nodes, &link};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;

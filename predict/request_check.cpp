@@ -84,6 +84,12 @@ void check_decisions(const Options& o) {
                           (require ? " finds" : " compares") + "; leave it out";
   refuse(o.crossover, "--crossover", why);
   refuse(o.explain, "--explain", why);
+  refuse(o.samples.has_value(), "--samples", why);
+  refuse(o.critical_batch.has_value(), "--critical-batch", why);
+  refuse(o.learning_rate.has_value(), "--learning-rate", why);
+  refuse(o.rate_rule.has_value(), "--rate-rule", why);
+  refuse(o.price.has_value(), "--price", why);
+  refuse(o.deadline.has_value(), "--deadline", why);
   refuse(o.csv, "--csv", "has no form for " + std::string(mode) + "; use --json or text");
   refuse(o.rank_strategies && !o.strategies.empty(), "--strategy",
          "cannot change what --rank-strategies compares, which is all of them; leave it out");

@@ -21,8 +21,9 @@ void take_decisions(Query& query, const Options& options) {
   if (options.gpu_memory) {
     query.gpu_memory = parse_size("--gpu-memory", *options.gpu_memory);
     if (*query.gpu_memory > kMostMemory) {
-      throw InputError("--gpu-memory", "'" + shown(*options.gpu_memory) +
-                                           "' is more than any GPU has; give a size up to 1000TB");
+      throw InputError("--gpu-memory",
+                       "'" + shown(*options.gpu_memory) +
+                           "' is more than any GPU has; give a size up to 1000000GB");
     }
   }
   for (const std::string& text : options.requirements) {

@@ -1,5 +1,7 @@
 #include "predict/request_plan.hpp"
 
+#include <algorithm>
+
 #include "model/error.hpp"
 #include "model/quantity.hpp"
 
@@ -42,6 +44,14 @@ CriticalBatch critical_batch_of(const std::string& text) {
 
 Prices prices_of(const std::string& text, const Resolvers& resolvers) {
   const bool is_number = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  const bool is_path =
+      text.ends_with(".json") || text.find('/') != std::string::npos || text == "-";
+  if (!is_number && !is_path &&
+      !std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; })) {
+    throw InputError("--price", "'" + shown(text) +
+                                    "' is neither a price nor a file; accepted: a price per "
+                                    "GPU-hour above 0, as 2.5, or a price file (.json)");
+  }
   if (!is_number || text.ends_with(".json")) return resolvers.price_file(text);
   Prices prices;
   prices.per_gpu_hour = amount_of("--price", text);

@@ -72,7 +72,8 @@ std::string crossing_text(const UnknownRow& row) {
 
 std::string requirement_text(const ForecastDocument& document, const RequirementRow& row) {
   const Job& job = row.of.job;
-  std::string text = "A " + asked(row.requirement) + " on " +
+  const std::string what = asked(row.requirement);
+  std::string text = (what.starts_with('e') ? "An " : "A ") + what + " on " +
                      setting_text(job.gpus, document.device, row.of.link) + ", training " +
                      ascii(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
                      (job.scaling == Scaling::strong ? " of all ranks" : " per rank") + " with " +

@@ -140,7 +140,7 @@ struct ForecastDocument {
   bool conditions_asked = false;  // --loader-rate, --imbalance or --straggler was given
   std::vector<std::string> warnings;
 
-  // No strategy fits in any ranking, or nothing meets any requirement: exit code 1.
+  // No strategy fits in any ranking, or nothing meets one of the requirements: exit code 1.
   [[nodiscard]] bool unmet() const;
 };
 

@@ -48,6 +48,56 @@ TEST(RankStrategies, is_a_table_of_80_columns_with_marks_and_notes) {
   EXPECT_EQ(text, text_of(answer(rank())));
 }
 
+// A line of 80 columns is as wide as it may be without a word: a figure cut there would be another.
+TEST(RankStrategies, cuts_no_figure) {
+  for (const char* network : {"mlp:width=1024,depth=8", "mlp:width=8192,depth=24"}) {
+    Options o = rank();
+    o.networks = {network};
+    const std::string text = text_of(answer(o));
+    expect_fits(text);
+    EXPECT_THAT(text, HasSubstr(" batch\n"));
+    EXPECT_THAT(text, HasSubstr("32.8K\n"));  // 64 micro-batches of 256 on two ranks
+  }
+}
+
+TEST(RankStrategies, says_of_a_strategy_what_its_forecast_alone_says) {
+  const ForecastDocument ranked = answer(rank());
+  for (const RankedStrategy& row : ranked.rankings.front().ranking.strategies) {
+    Options alone;
+    alone.networks = rank().networks;
+    alone.strategies = {describe(row.strategy)};
+    const Interval step = answer(alone).rows.front().forecast.step_time_s;
+    EXPECT_NEAR(row.step_time_s.high / row.step_time_s.value, step.high / step.value, 0.005)
+        << describe(row.strategy);
+  }
+}
+
+TEST(RankStrategies, what_only_plans_answer_is_refused_beside_it) {
+  for (Options o : {rank(), require("speedup=1.5")}) {
+    o.samples = "1M";
+    o.deadline = "1h";
+    expect_input_error([&] { static_cast<void>(answer(o)); }, {"--samples", "cannot change"});
+  }
+}
+
+TEST(Strategies, hsdp_groups_are_the_nodes_that_are_given) {
+  Options o;
+  o.networks = {"mlp:width=1024,depth=8"};
+  o.gpus = "2x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  o.strategies = {"hsdp=4x2"};
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--strategy", "hsdp=4x2", "hsdp=2x4"});
+}
+
+TEST(Require, every_requirement_has_to_be_met) {
+  Options o = require("speedup=1.0001");
+  const bool one = answer(o).unmet();
+  o.requirements.emplace_back("speedup=1000000");
+  EXPECT_FALSE(one);
+  EXPECT_TRUE(answer(o).unmet());
+}
+
 TEST(RankStrategies, lists_the_memory_that_is_missing_where_nothing_fits) {
   Options o = rank();
   o.gpu_memory = "10MB";

@@ -89,7 +89,7 @@ TEST(Diagnose, nodes_are_those_of_the_count_that_is_judged) {
   o.links = {"100GB/s,10us"};
   o.gpus = "2x8";
   o.inter_link = "1GB/s,30us";
-  refused(o, {"--gpus", "24 GPUs", "3x8"});
+  refused(o, {"--gpus", "24 GPUs", "add 24"});
   o.gpus = "2x8,3x8";
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::communication);
   o.inter_link.reset();
@@ -240,6 +240,15 @@ TEST(Diagnose, what_cannot_change_the_verdict_is_an_error) {
   o = run_of("t1=1s,t4=2s");
   o.price = "3";
   refused(o, {"--price", "--diagnose"});
+}
+
+TEST(Diagnose, no_part_of_a_step_takes_longer_than_the_step) {
+  Options o = run_of("t1=10ms,t2=20ms");
+  o.rank_compute = "50ms,60ms";
+  refused(o, {"--rank-compute", "50.0 ms", "20.0 ms"});
+  o = run_of("t1=10ms,t2=20ms");
+  o.rank_data = "5ms,100ms";
+  refused(o, {"--rank-data", "100 ms"});
 }
 
 }  // namespace

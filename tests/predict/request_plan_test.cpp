@@ -194,5 +194,24 @@ TEST(RequestPlan, csv_carries_time_and_cost) {
   EXPECT_THAT(csv, HasSubstr("cost_per_million_samples,run_s,run_cost,target_speedup"));
 }
 
+TEST(Plans, a_narrow_table_leaves_columns_out_and_cuts_none) {
+  Options o = question();
+  o.samples = "90M";
+  o.critical_batch = "4K";
+  o.price = "0.5";
+  o.learning_rate = "0.1";
+  const std::string text = text_of(answer(o));
+  EXPECT_THAT(text, HasSubstr("  time  "));
+  EXPECT_THAT(text, HasSubstr("costs\n"));
+}
+
+TEST(Plans, a_price_that_is_none_is_said_to_be_none) {
+  for (const char* price : {"nan", "-1", "abc", "$5", ""}) {
+    Options o = question();
+    o.price = price;
+    refused(o, {"--price", "accepted"});
+  }
+}
+
 }  // namespace
 }  // namespace ddpx
