@@ -130,12 +130,10 @@ std::string table_text(const ForecastDocument& document) {
     for (auto field = fields.begin(); field != fields.end(); ++field) {
       if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
     }
-    if (longest > kReadable) {
+    if (longest > kReadable || (first == fields.end() && longest > kShortest)) {
       --longest;
     } else if (first != fields.end()) {
       fields.erase(first);
-    } else if (longest > kShortest) {
-      --longest;
     } else {
       return table.text();
     }
