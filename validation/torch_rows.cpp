@@ -113,7 +113,6 @@ TorchRuns measure_torch_rows(const ValidateOptions& options) {
   runs.path = path_for(options.measure);
   check_comparable(options, request);
   check_writable(options, runs.path);
-  warn(options);
   const RowsFile rows(request);
   const std::vector<std::string> command =
       command_of(options.measure, request, rows.path(), runs.path);
@@ -127,6 +126,7 @@ TorchRuns measure_torch_rows(const ValidateOptions& options) {
     throw DeviceError(command.front() +
                       " cannot run ddpx_torch, which lies in torch/ of this tree");
   }
+  if (runs.exit_code == 0) warn(options);  // a refusal is one line
   return runs;
 }
 
