@@ -5,6 +5,7 @@
 #include "model/error.hpp"
 #include "model/memory.hpp"
 #include "predict/grounds.hpp"
+#include "predict/request_gpus.hpp"
 #include "predict/setting.hpp"
 #include "predict/text.hpp"
 
@@ -285,13 +286,7 @@ ForecastDocument run(const Query& query) {
     for (const NodeLayout& layout : query.gpus) {
       const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
-        if (strategy.hybrid && layout.nodes > 1 && strategy.hybrid->replicas != layout.nodes) {
-          throw InputError(
-              "--strategy",
-              "'" + describe(strategy) + "' is not how --gpus spreads the ranks: " +
-                  "shards are the GPUs of a node; give hsdp=" + std::to_string(layout.nodes) + "x" +
-                  std::to_string(layout.gpus_per_node));
-        }
+        check_groups(strategy, layout);
         Setting setting{query, joined, query.job, layout.nodes, &link};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;

@@ -38,4 +38,12 @@ Machine machine_for(const Options& options, const Resolvers& resolvers) {
   return carried_to(resolvers.machine(options.machine), type);
 }
 
+void check_groups(const Strategy& strategy, const NodeLayout& layout) {
+  if (!strategy.hybrid || layout.nodes <= 1 || strategy.hybrid->replicas == layout.nodes) return;
+  throw InputError("--strategy",
+                   "'" + describe(strategy) + "' is not how --gpus spreads the ranks: " +
+                       "shards are the GPUs of a node; give hsdp=" + std::to_string(layout.nodes) +
+                       "x" + std::to_string(layout.gpus_per_node));
+}
+
 }  // namespace ddpx

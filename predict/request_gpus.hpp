@@ -36,4 +36,7 @@ auto distinct_list(std::string_view flag, const std::string& text, Parse parse) 
 // The machine asked for: calibrated, from a datasheet (--gpu), or carried from one to the other.
 [[nodiscard]] Machine machine_for(const Options& options, const Resolvers& resolvers);
 
+// Throws InputError where HSDP's groups are not the nodes: shards are the GPUs of one node.
+void check_groups(const Strategy& strategy, const NodeLayout& layout);
+
 }  // namespace ddpx
