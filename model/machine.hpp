@@ -79,7 +79,7 @@ struct Machine {
   std::optional<Estimate<BytesPerSecond>> adamw_bandwidth;
   std::vector<MemoryPoint> adamw_points;
   Estimate<Seconds> kernel_gap;  // device idle between two kernels of one stream
-  // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.9 us,
+  // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.4-1.9,
   // between all kernels of a step, beside a collective or not). nullopt: kernel_gap.
   std::optional<Estimate<Seconds>> shared_gap;
   std::array<std::optional<HostCosts>, 2> host;  // by Engine

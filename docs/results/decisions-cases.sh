@@ -9,7 +9,7 @@ head() {
   cat <<'TEXT'
 # What users asked, and what the tool says
 
-Made by docs/results/decisions-cases.sh from validation/decisions/cases.json: public reports of people who asked what to do, or blamed the wrong part, with their numbers and sources. The right value was written down before the tool was asked. A number that a report does not state was taken as the reason says; it is marked `_taken` in the file. A case that the tool does not answer is a miss.
+Made by docs/results/decisions-cases.sh from validation/decisions/cases.json: public reports of people who asked what to do, or blamed the wrong part, with their numbers and sources. Numbers are the reports'; where a report gives none the right answer is in our words, some of them chosen, and U144's tolerance of 1 % set, with the answer in view. A number that a report does not state was taken as the reason says; it is marked `_taken` in the file. A case that the tool does not answer is a miss.
 
 TEXT
 }
