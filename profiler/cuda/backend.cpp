@@ -119,16 +119,20 @@ void CudaBackend::issue_together(Ready& product, Ready& collective, int products
 
 std::optional<BesideTimes> CudaBackend::recorded_visit(Ready& product, Ready& collective,
                                                        int products, int runs) {
-  const Device& device = site_.hardware().device;
   const int alone = std::max(product.runs, 3);
-  const auto product_trace = records_.of([&] { static_cast<void>(timed(product, alone)); }, site_);
+  const auto product_trace = records_.of(
+      [&] {
+        for (int i = 0; i < alone; ++i) product.workload->issue();
+      },
+      site_);
   const auto collective_trace =
       records_.of([&] { static_cast<void>(timed(collective, runs)); }, site_);
   const auto trace =
       records_.of([&] { issue_together(product, collective, products, runs); }, site_);
-  const auto product_alone =
-      product_trace ? main_kernel_time(*product_trace, device) : std::optional<Seconds>{};
-  const auto together = trace ? side_by_side(*trace, device) : std::nullopt;
+  const auto main = product_trace ? main_kernel(product_trace->kernels, site_.hardware().device)
+                                  : std::nullopt;
+  const auto product_alone = main ? time_of(main->record, *product_trace) : std::nullopt;
+  const auto together = main && trace ? side_by_side(main->record, *trace) : std::nullopt;
   std::vector<double> collectives_alone =
       collective_trace ? collective_times(*collective_trace) : std::vector<double>{};
   const auto expected = static_cast<std::size_t>(runs);

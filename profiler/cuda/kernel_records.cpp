@@ -123,16 +123,13 @@ bool began_beside(const Kernel& kernel, std::span<const Kernel> others) {
   });
 }
 
-// The kernels that are alike the main one.
-std::vector<const Kernel*> main_kernels(const Trace& trace, const Device& device) {
-  std::vector<const Kernel*> alike;
-  const auto main = main_kernel(trace.kernels, device);
-  if (!main) return alike;
+std::vector<const Kernel*> alike(const KernelRecord& product, const Trace& trace) {
+  std::vector<const Kernel*> kernels;
   for (const Kernel& kernel : trace.kernels) {
-    if (kernel.name == main->record.name && kernel.blocks() == main->record.blocks)
-      alike.push_back(&kernel);
+    if (kernel.name == product.name && kernel.blocks() == product.blocks)
+      kernels.push_back(&kernel);
   }
-  return alike;
+  return kernels;
 }
 
 Seconds median_time(std::span<const Kernel* const> kernels) {
@@ -151,16 +148,16 @@ std::vector<double> collective_times(const Trace& trace) {
   return times;
 }
 
-std::optional<Seconds> main_kernel_time(const Trace& trace, const Device& device) {
-  const auto kernels = main_kernels(trace, device);
+std::optional<Seconds> time_of(const KernelRecord& product, const Trace& trace) {
+  const auto kernels = alike(product, trace);
   if (kernels.empty()) return std::nullopt;
   return median_time(kernels);
 }
 
-std::optional<SideBySide> side_by_side(const Trace& trace, const Device& device) {
+std::optional<SideBySide> side_by_side(const KernelRecord& product, const Trace& trace) {
   std::vector<const Kernel*> some;
   std::vector<const Kernel*> whole;
-  for (const Kernel* kernel : main_kernels(trace, device)) {
+  for (const Kernel* kernel : alike(product, trace)) {
     if (!began_beside(*kernel, trace.kernels)) continue;
     some.push_back(kernel);
     if (share_beside(*kernel, trace.kernels) >= kWhole) whole.push_back(kernel);
