@@ -23,6 +23,7 @@ struct StepModel::BlockWalk {
     double alone = 0;
     double start = 0;
     double end = 0;
+    double memory_share = 0;
   };
   std::vector<Running> queue{};
 
@@ -41,8 +42,8 @@ struct StepModel::BlockWalk {
     const double free = queue.empty() ? -c.optimizer() : queue.back().end;
     const double start = std::max(ready, free);
     const double alone = c.collective_after(start - free, exchange);
-    queue.push_back(
-        {exchange, alone, start, start + alone * c.collective_slowdown + c.collective_delay});
+    const double length = alone * c.collective_slowdown + c.collective_delay;
+    queue.push_back({exchange, alone, start, start + length, c.memory_share(exchange, length)});
     return queue.size() - 1;
   }
 
@@ -78,16 +79,8 @@ struct StepModel::BlockWalk {
             : beside_collective(alone, c.fluid, Seconds(left()));
     run(alone.value(), stretched.value(), term);
   }
-  // Memory-bound work and collectives beside it each lose what the other takes.
   void memory(double alone, Term term) {
-    const double stretched =
-        beside_collective(Seconds(alone), c.memory_slowdown, Seconds(left())).value();
-    for (Running& r : queue) {
-      if (r.end <= c.now) continue;
-      r.end += stretched - alone;
-      if (r.start > c.now) r.start += stretched - alone;
-    }
-    run(alone, stretched, term);
+    run(alone, c.beside_collectives(alone, std::span(queue)), term);
   }
   // Out of the gathered buffer into parameters, or of gradients into the scattered one.
   void copy(std::size_t exchange) {

@@ -1,7 +1,9 @@
 // Constants of one walk over a step, moved by a shift, and the walk's state. For the walk alone.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "model/step.hpp"
@@ -15,8 +17,8 @@ struct StepModel::Context {
   double clock;      // compute time over the calibrated (short-run) time
   double copy_rate;  // seconds per byte of memory traffic
   double gap;
-  double memory_slowdown;
-  double fluid = 1.0;  // slowdown of a product whose grid is unknown
+  double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
+  double fluid = 1.0;         // slowdown of a product whose grid is unknown
   double link_z;
   double collective_slowdown;
   double collective_delay = 0;  // of each collective that products run beside
@@ -37,11 +39,34 @@ struct StepModel::Context {
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);
+  // Share of the memory bandwidth that collective `i` takes while it runs for `seconds`: measured,
+  // or by the rate it reaches itself, which for a short message is far below the link's.
+  [[nodiscard]] double memory_share(std::size_t i, double seconds) const;
+  // Length of memory-bound work of `alone` that begins now beside `running`, one collective after
+  // the other. Each loses what the other takes, so they end later by as much; cutting the work in
+  // two changes nothing.
+  template <class Running>
+  [[nodiscard]] double beside_collectives(double alone, std::span<Running> running) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;
 
  private:
   void share_core(const std::optional<SharedCore>& core);
 };
+
+template <class Running>
+double StepModel::Context::beside_collectives(double alone, std::span<Running> running) const {
+  double lost = 0;
+  double left = alone;
+  for (Running& r : running) {
+    if (r.end <= now) continue;
+    const double beside = std::min(left, r.end - std::max(r.start, now));
+    if (r.start > now) r.start += lost;
+    lost += r.memory_share * beside;
+    r.end += lost;
+    left -= beside;
+  }
+  return alone + lost;
+}
 
 }  // namespace ddpx

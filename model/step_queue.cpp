@@ -15,7 +15,9 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
   const double free = begun_ == 0 ? -context_.optimizer() : end();
   all_[begun_].start = time;
   all_[begun_].alone = context_.collective_after(time - free, begun_);
-  all_[begun_].end = time + all_[begun_].alone * slowdown + delay;
+  const double length = all_[begun_].alone * slowdown + delay;
+  all_[begun_].memory_share = context_.memory_share(begun_, length);
+  all_[begun_].end = time + length;
   ++begun_;
 }
 
@@ -80,11 +82,10 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   return length;
 }
 
-void StepModel::Queue::lengthen(double delay) {
-  for (std::size_t i = begun_; i-- > 0 && all_[i].end > context_.now;) {
-    all_[i].end += delay;
-    if (all_[i].start > context_.now) all_[i].start += delay;
-  }
+double StepModel::Queue::beside_memory_bound(double alone) {
+  std::size_t first = begun_;
+  while (first > 0 && all_[first - 1].end > context_.now) --first;
+  return context_.beside_collectives(alone, std::span(all_).subspan(first, begun_ - first));
 }
 
 void StepModel::Queue::products_are_over() {

@@ -27,8 +27,8 @@ class StepModel::Queue {
   // Length of a product of `alone` that begins now, with what has begun beside it; begins what
   // finds room within it, and lengthens the collectives by what it takes of the memory.
   [[nodiscard]] double beside_product(double alone, const Work& work);
-  // What runs now ends `delay` later.
-  void lengthen(double delay);
+  // The same of memory-bound work.
+  double beside_memory_bound(double alone);
   // No product runs from now on: the rest of what has begun goes at its own speed, then everything
   // else.
   void products_are_over();
@@ -44,6 +44,7 @@ class StepModel::Queue {
     double start = 0;
     double end = 0;
     double alone = 0;
+    double memory_share = 0;
   };
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
   void begin(double time, double slowdown, double delay);

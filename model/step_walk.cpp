@@ -36,14 +36,9 @@ void StepModel::synchronised(Context& c, Step& step) const {
     add(step, Term::contention, stretched - alone);
     c.now += stretched;
   };
-  // Memory-bound work and the collectives beside it share the memory: each loses what the other
-  // takes.
   const auto run_memory = [&](double alone, Term term) {
     queue.begin_until(c.now);
-    const double stretched =
-        beside_collective(Seconds(alone), c.memory_slowdown, queue.left()).value();
-    queue.lengthen(stretched - alone);
-    run(alone, stretched, term);
+    run(alone, queue.beside_memory_bound(alone), term);
     queue.begin_until(c.now);
   };
   const auto launch_complete = [&](std::size_t tensors) {
