@@ -22,7 +22,10 @@ double kernel_time(const KernelGrid& grid, int multiprocessors) {
   const double each = std::max(1.0, grid.per_multiprocessor);
   const double full = waves(grid, multiprocessors) - 1;
   const double last = grid.blocks - full * each * multiprocessors;
-  return full * turns(each) + turns(std::ceil(last / multiprocessors));
+  // Blocks of one wave end together and make room for the rest side by side on few
+  // multiprocessors; after several waves they end one by one, and the rest spreads.
+  const double side_by_side = full == 1 ? std::min(each, last) : std::ceil(last / multiprocessors);
+  return full * turns(each) + turns(side_by_side);
 }
 
 double rounds(double tiles, double blocks) { return std::max(1.0, std::ceil(tiles / blocks)); }
@@ -116,8 +119,9 @@ Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiproces
   // apart.
   constexpr double kManyWaves = 1e6;
   const double alone_waves = waves(grid, multiprocessors);
-  if (grid.persistent || grid.per_multiprocessor > 1 || !(alone_waves < kManyWaves))
-    return beside_collective(alone, slowdown, beside);
+  const bool quantised =
+      !grid.persistent && waves(grid, std::max(1, multiprocessors - channels)) > alone_waves;
+  if (!quantised || !(alone_waves < kManyWaves)) return beside_collective(alone, slowdown, beside);
   if (!(beside < alone * slowdown)) return alone * slowdown;
   // Slots free from the start complete a block every `block`; the collective's slots do from
   // `beside` on.
@@ -138,7 +142,7 @@ Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiproces
     const double time = std::min(on_free, on_late);
     const double done = free_slots * std::floor(time / block + kRounding) +
                         late_slots * std::max(0.0, std::floor((time - late) / block + kRounding));
-    if (done >= grid.blocks - kRounding) return std::max(alone, Seconds(time));
+    if (done >= grid.blocks - kRounding) return std::clamp(Seconds(time), alone, alone * slowdown);
     (on_free <= on_late ? k : j) += 1;
   }
 }

@@ -2,13 +2,13 @@
 //
 // A collective holds one multiprocessor per channel (NCCL launches one block per channel and the
 // block leaves no room for a product's), so that a kernel has S - c of S left. Its thread blocks
-// are placed o (`per_multiprocessor`) at a time on each; when they do not all fit they run in waves.
-// Blocks that share a multiprocessor take turns: n of them take max(1, 0.82 n) times as long as one.
-// So with one block each
+// are placed o (`per_multiprocessor`) at a time on each; when they do not all fit they run in
+// waves. Blocks that share a multiprocessor take turns: n of them take max(1, 0.82 n) times as long
+// as one. So with one block each
 //
 //   alone   ceil(blocks / S) waves,   beside   ceil(blocks / (S - c)) waves,
 //
-// and with several the last wave counts by how many of them a multiprocessor gets.
+// and with several the last wave counts by how many of them share a multiprocessor.
 //
 // A persistent kernel takes T tiles in rounds. Its blocks that find no multiprocessor come when an
 // early one has ended, each with its first tile: one round more,

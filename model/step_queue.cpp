@@ -21,7 +21,9 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
   Entry& entry = all_[begun_];
   entry.start = time;
   entry.alone = context_.collective_after(time - free, entry.exchange);
-  entry.end = time + entry.alone * slowdown + delay;
+  const double length = entry.alone * slowdown + delay;
+  entry.memory_share = context_.memory_share(entry.exchange, length);
+  entry.end = time + length;
   ++begun_;
 }
 
@@ -36,7 +38,8 @@ void StepModel::Queue::begin_until(double time) {
 }
 
 double StepModel::Queue::slowdown_beside(const Work& work) const {
-  return 1.0 + context_.beside_memory * work.memory_share;
+  return 1.0 + context_.beside_memory * work.memory_share +
+         context_.beside_flops * (work.flops_rate / kFlopsUnit);
 }
 
 // When a collective that is ready `ready` after the product's beginning has room in it.
@@ -82,13 +85,21 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
 
 double StepModel::Queue::beside_memory(double alone) {
   begin_until(context_.now);
-  const double length = beside_collective(Seconds(alone), context_.memory_slowdown, left()).value();
-  for (std::size_t i = begun_; i-- > 0 && all_[i].end > context_.now;) {
-    all_[i].end += length - alone;
-    if (all_[i].start > context_.now) all_[i].start += length - alone;
+  const double now = context_.now;
+  std::size_t first = begun_;
+  while (first > 0 && all_[first - 1].end > now) --first;
+  double lost = 0;
+  double left = alone;
+  for (std::size_t i = first; i < begun_; ++i) {
+    Entry& entry = all_[i];
+    const double beside = std::min(left, entry.end - std::max(entry.start, now));
+    if (entry.start > now) entry.start += lost;
+    lost += entry.memory_share * beside;
+    entry.end += lost;
+    left -= beside;
   }
-  begin_until(context_.now + length);
-  return length;
+  begin_until(now + alone + lost);
+  return alone + lost;
 }
 
 void StepModel::Queue::settle(std::size_t count) {

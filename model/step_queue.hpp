@@ -29,8 +29,9 @@ class StepModel::Queue {
   // Length of a product of `alone` that begins now, with what has begun beside it; begins what
   // finds room within it, and lengthens the collectives by what it takes of the memory.
   [[nodiscard]] double beside_product(double alone, const Work& work);
-  // Length of memory-bound work of `alone` that begins now: it and the collectives beside it each
-  // lose what the other takes.
+  // Length of memory-bound work of `alone` that begins now. It and the collectives beside it each
+  // lose what the other takes, so they end later by as much; cutting the work in two changes
+  // nothing.
   [[nodiscard]] double beside_memory(double alone);
   // No product runs from now until the first `count` have ended: what is left of them goes at its
   // own speed.
@@ -50,6 +51,7 @@ class StepModel::Queue {
     double start = 0;
     double end = 0;
     double alone = 0;
+    double memory_share = 0;  // of the memory's bandwidth that it takes
   };
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
   // When the next that has not begun can.

@@ -129,8 +129,8 @@ std::optional<BesideTimes> CudaBackend::recorded_visit(Ready& product, Ready& co
       records_.of([&] { static_cast<void>(timed(collective, runs)); }, site_);
   const auto trace =
       records_.of([&] { issue_together(product, collective, products, runs); }, site_);
-  const auto main = product_trace ? main_kernel(product_trace->kernels, site_.hardware().device)
-                                  : std::nullopt;
+  const auto main =
+      product_trace ? main_kernel(product_trace->kernels, site_.hardware().device) : std::nullopt;
   const auto product_alone = main ? time_of(main->record, *product_trace) : std::nullopt;
   const auto together = main && trace ? side_by_side(main->record, *trace) : std::nullopt;
   std::vector<double> collectives_alone =
