@@ -1,6 +1,5 @@
 """One rank: trains the rows of its job and writes what it found, line by line, for the launcher to read."""
 
-import datetime
 import gc
 import json
 import math
@@ -10,64 +9,11 @@ import threading
 import time
 
 from .errors import DeviceError, InputError, one_line
+from .launch import GO
+from .mates import Alone, Together
 from .rows import row_of
 
 REFUSED, FAILED = 2, 3  # exit codes, as of the programs
-WAIT = datetime.timedelta(hours=2)  # the launcher ends ranks that hang
-
-
-class Alone:
-    """The ranks of a job of one."""
-
-    rank, world = 0, 1
-
-    def exchange(self, value, ranks=1):
-        return [value]
-
-    def group(self, ranks):
-        return None
-
-    def close(self):
-        pass
-
-
-class Together:
-    """Ranks that meet at a store: values of all ranks by key, without occupying the device."""
-
-    def __init__(self, rank, world, device, store=None):
-        import torch.distributed as dist
-
-        self.rank, self.world = rank, world
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        where = {"init_method": "env://"} if store is None else {"store": store}
-        dist.init_process_group(backend, rank=rank, world_size=world, timeout=WAIT, **where)
-        self.store = dist.PrefixStore("ddpx", store or dist.distributed_c10d._get_default_store())
-        self.store.set_timeout(WAIT)
-        self.meetings = {}
-        self.groups = {}
-
-    def exchange(self, value, ranks=None):
-        """The values of the first `ranks` ranks, all of which ask; all ranks where none is given."""
-        ranks = ranks or self.world
-        self.meetings[ranks] = self.meetings.get(ranks, 0) + 1
-        place = f"{ranks}/{self.meetings[ranks]}"
-        self.store.set(f"{place}/{self.rank}", json.dumps(value))
-        return [json.loads(self.store.get(f"{place}/{other}")) for other in range(ranks)]
-
-    def group(self, ranks):
-        """The process group of the first `ranks` ranks; every rank asks for it."""
-        import torch.distributed as dist
-
-        if ranks == self.world or ranks == 1:
-            return None
-        if ranks not in self.groups:
-            self.groups[ranks] = dist.new_group(list(range(ranks)))
-        return self.groups[ranks]
-
-    def close(self):
-        import torch.distributed as dist
-
-        dist.destroy_process_group()
 
 
 def _check_memory(row, device, ranks):
@@ -215,6 +161,14 @@ def open_device(job, local_rank):
     return torch.device("cpu")
 
 
+def _wait_for_the_launcher(folder):
+    """PyTorch is loaded by then, which takes seconds; the device belongs to the job before this one."""
+    import torch.distributed  # noqa: F401
+
+    while not os.path.exists(os.path.join(folder, GO)):
+        time.sleep(0.01)
+
+
 def _end_with_the_launcher():
     """A launcher that was killed cannot end its ranks."""
     launcher = os.getppid()
@@ -240,12 +194,11 @@ def main():
             out.flush()
 
         try:
+            _wait_for_the_launcher(folder)
             device = open_device(job, rank)
             mates = Alone()
             if world > 1:
-                import torch.distributed as dist
-
-                mates = Together(rank, world, device, dist.FileStore(os.path.join(folder, "store"), world))
+                mates = Together(rank, world, device, folder)
             work_through(job, mates, device, say)
             say({"finished": True})
             mates.exchange(0)
