@@ -5,7 +5,7 @@
 
 The captured networks are those of FOLDER, where the file belongs.
 
-rows              what is judged: 202 rows of two GPUs on four links, and the one-GPU rows of two of these
+rows              what is judged: 230 rows of two GPUs on four links, and the one-GPU rows of two of these
 again             of those, the ones that move most from one fresh process to the next: bound by the host, or over TCP
 captured          DistributedDataParallel of the networks captured in FOLDER
 captured-more     their accumulation, fp16 hook and FSDP
@@ -48,10 +48,12 @@ OVER_TCP = (
     ("mlp:width=2560,depth=4", 4096, ("ddp", "ddp,bucket-view", "ddp,accumulate=4", "ddp,compress=fp16", "fsdp=block")),
     ("mlp:width=3072,depth=8", 2048, ("ddp", "ddp,bucket=5MiB", "ddp,accumulate=4", "ddp,compress=fp16")),
 )
+# One batch and depth at several widths: where sharing begins or ceases to pay.
+SWEPT = tuple((f"mlp:width={width},depth=9", 256, ("ddp",)) for width in (512, 768, 1024, 1536, 2048, 3072, 4096))
 GPTS = (("gpt-50m", 16), ("gpt-162m", 16), ("gpt-405m", 8), ("gpt-656m", 8))
 CAPTURED = (*GPTS, ("resnet-50", 128))
 SMALL = ("gpt-50m", "gpt-162m", "resnet-50")
-CHANNELS = (2, 4, 8, 16, 24)
+CHANNEL_LINKS = ("nvlink-2ch", "nvlink-4ch", "nvlink-8ch", "nvlink-16ch", "nvlink")  # NCCL takes 24 of NVLink 4 by itself
 
 
 def row(network, batch, strategy, link, gpus=2, **other):
@@ -73,12 +75,12 @@ def with_one_gpu_rows(rows, links):
 
 
 def judged():
-    rows = [r for link in GPU_LINKS for r in rows_of(BOUND_BY_GPU + BOUND_BY_HOST, link)]
-    return with_one_gpu_rows(rows + list(rows_of(OVER_TCP, "tcp")), ("nvlink", "tcp"))
+    rows = [r for link in GPU_LINKS for r in rows_of(BOUND_BY_GPU + BOUND_BY_HOST + SWEPT, link)]
+    return with_one_gpu_rows(rows + list(rows_of(OVER_TCP + SWEPT, "tcp")), ("nvlink", "tcp"))
 
 
 def again():
-    host = {(network, batch) for network, batch, _ in BOUND_BY_HOST}
+    host = {(network, batch) for network, batch, _ in BOUND_BY_HOST + SWEPT[:4]}
     return [r for r in judged() if r["link"] == "tcp" or (r["network"], r["batch_per_rank"]) in host]
 
 
@@ -104,11 +106,9 @@ def captured_more():
 
 
 def channels():
-    rows = []
-    for count in CHANNELS:
-        rows += [row("mlp:width=4096,depth=8", 512, f"ddp,channels={count}", "nvlink")]
-        rows += [captured_row("gpt-162m", 16, f"ddp,channels={count}", "nvlink")]
-    return rows
+    rows = [row("mlp:width=4096,depth=8", 512, "ddp", link) for link in CHANNEL_LINKS]
+    rows += [captured_row("gpt-162m", 16, "ddp", link) for link in CHANNEL_LINKS]
+    return with_one_gpu_rows(rows, ("nvlink",))
 
 
 def main():

@@ -13,6 +13,7 @@
 #   captured-more     their accumulation, fp16 hook and FSDP                            -> runs-captured-more.json
 #   again-more        further process sets of rows that the host or TCP bounds, then of all -> runs-9.json, runs-10.json
 #   all               these, one after the other, for LIMIT seconds (default: 580)
+#   judge             needs no GPU: fits the machine, forecasts every row, writes fit.txt, report.md and summary.md
 #
 # DDPX_PYTHON names the Python (default: python3); two GPUs and PyTorch >= 2.3 with NCCL. DRY=1 does the same with small sizes on CPU
 # ranks over Gloo: it tries this script, not a machine.
@@ -28,6 +29,8 @@ begun=$SECONDS
 limit=${LIMIT:-580}
 
 links=(--transport nvlink=p2p --transport host-memory=shm --transport one-channel=p2p,channels=1 --transport tcp=socket)
+channel_links=()
+for count in 2 4 8 16; do channel_links+=(--transport "nvlink-${count}ch=p2p,channels=$count"); done
 captures=(
   "gpt:layers=30,hidden=1280,heads=20,sequence=1024,vocabulary=50257 8 gpt-656m"
   "gpt:layers=28,hidden=1024,heads=16,sequence=1024,vocabulary=50257 8 gpt-405m"
@@ -40,6 +43,8 @@ timing=(--processes 1 --seconds 0.25 --patience 90 --keep-going)
 capturing=(--dtype bf16 --optimizer adamw --device cuda)
 if [[ ${DRY:-} ]]; then
   links=(--transport nvlink=socket --transport host-memory=socket --transport one-channel=socket --transport tcp=socket)
+  channel_links=()
+  for count in 2 4 8 16; do channel_links+=(--transport "nvlink-${count}ch=socket"); done
   captures=("gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=300 4 gpt-50m" "resnet:depth=10,width=4,image=16,classes=10 4 resnet-50")
   measuring=(--widths 64,128 --batches 4,16)
   timing=(--processes 1 --seconds 0.05 --patience 90 --keep-going)
@@ -66,7 +71,7 @@ train() {
   rows_of "$1"
   seconds=$(left "$4")
   ((seconds > 20)) || { echo "no time is left for $3"; return 0; }
-  timeout -k 15 -s TERM $((seconds + 5)) "$python" -m ddpx_torch run --rows "$folder/rows-$1.json" "${links[@]}" "${timing[@]}" --no-solo --seed "$2" \
+  timeout -k 15 -s TERM $((seconds + 5)) "$python" -m ddpx_torch run --rows "$folder/rows-$1.json" "${links[@]}" "${channel_links[@]}" "${timing[@]}" --no-solo --rows-per-process 45 --seed "$2" \
     --budget "$seconds" --profile "${5:-none}" -o "$folder/$3"
 }
 
@@ -102,6 +107,7 @@ do_part() {
       [[ -e $folder/runs-9.json ]] || train again 9 runs-9.json 140
       [[ -e $folder/runs-10.json ]] || train rows 10 runs-10.json 330
       ;;
+    judge) "$python" $here/torch-h200x2-judge.py "$folder" ;;
     *)
       echo "torch-h200x2.sh: no part '$1'; see its first lines" >&2
       exit 2
