@@ -17,7 +17,7 @@ MOST_CALLS = 60  # of a sample; a GPU's queue holds some more
 HOLD_SECONDS = 5e-4
 LONGEST_HOLD = 0.05
 ISSUE_SECONDS = 6e-5  # before any was measured
-LARGE_BYTES = 64 << 20
+LARGE_BYTES = {"cpu": 4 << 20, "cuda": 64 << 20}
 SLOW_SECONDS = 0.06  # larger collectives are doubled until one takes so long
 _DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
@@ -181,7 +181,7 @@ def link(job, clock, device, tick):
     for kind, dtype in job["collectives"]:
         seen = set()
         for size in job["sizes"]:
-            if size > LARGE_BYTES and samples and min(samples[-1]["times_s"]) > SLOW_SECONDS:
+            if size > LARGE_BYTES[device.type] and samples and min(samples[-1]["times_s"]) > SLOW_SECONDS:
                 break
             work, size = _collective(kind, dtype, size, ranks, device)
             if size in seen:

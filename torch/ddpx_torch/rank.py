@@ -16,7 +16,7 @@ from .rows import row_of
 REFUSED, FAILED = 2, 3  # exit codes, as of the programs
 
 
-def _check_memory(row, device, ranks):
+def check_memory(row, device, ranks):
     """Says in one line what an out-of-memory killer would not: weights, gradients, buckets and optimizer state in fp32."""
     import torch
 
@@ -32,7 +32,7 @@ def _check_memory(row, device, ranks):
     else:
         with open("/proc/meminfo", encoding="ascii") as file:
             free = next(float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-        free /= min(ranks, row.gpus)
+        free /= ranks
     if need > free:
         raise DeviceError(
             f"training {row.words()}: it does not fit: weights, gradients and optimizer state take {need / 2**30:.3g} GiB "
@@ -56,7 +56,7 @@ def _train(row, job, device, mates, tick):
         return [max(column) for column in zip(*of_all)] if isinstance(values, list) else max(of_all)
 
     training.check_supported(row, device)
-    _check_memory(row, device, mates.world)
+    check_memory(row, device, row.gpus)
     training.set_precision(row.dtype)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -139,6 +139,8 @@ def work_through(job, mates, device, say):
         except (RuntimeError, MemoryError) as error:
             if models.memory_error(error):
                 raise models.does_not_fit(row.words(), error) from error
+            if "find_unused_parameters" in str(error):
+                raise InputError(row.words(), "has parameters that get no gradient, for which DistributedDataParallel waits; give --find-unused") from error
             raise DeviceError(f"training {row.words()}: {type(error).__name__}: {one_line(error)}") from error
         mates.exchange(0)
         say({"done": index, "report": report})

@@ -216,10 +216,9 @@ def run(options):
                 runner.campaign.note("one process set, started by another launcher")
             else:
                 _work_through(runner, options, visits, records)
-    except DeviceError as error:
-        raise DeviceError(f"{error}{_kept(runner.campaign, options)}") from error
-    except Interrupted as error:
-        raise Interrupted(f"{error}{_kept(runner.campaign, options)}") from error
+    except (DeviceError, Interrupted, InputError) as error:
+        error.args = (f"{error}{_kept(runner.campaign, options)}",)
+        raise
     runner.campaign.write(options.runs, options.name)
     sys.stderr.write(f"ddpx_torch: {runner.campaign.measured()} row visits are in {options.runs}\n")
     return 0
