@@ -10,6 +10,7 @@ again             of those, the ones that move most from one fresh process to th
 captured          DistributedDataParallel of the networks captured in FOLDER
 captured-more     their accumulation, fp16 hook and FSDP
 channels          channel counts on NVLink, of an MLP and a captured GPT
+hook              with and without the fp16 hook, to be recorded kernel by kernel
 """
 
 import json
@@ -111,9 +112,15 @@ def channels():
     return with_one_gpu_rows(rows, ("nvlink",))
 
 
+def hook():
+    networks = (("mlp:width=6144,depth=8", 256), ("mlp:width=3072,depth=8", 1024))
+    rows = [row(network, batch, words, link) for network, batch in networks for link in ("nvlink", "host-memory") for words in ("ddp", "ddp,compress=fp16", "no-sync")]
+    return with_one_gpu_rows(rows, ("nvlink",))
+
+
 def main():
     kind, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "."
-    makers = {"rows": judged, "again": again, "captured": captured, "captured-more": captured_more, "channels": channels}
+    makers = {"rows": judged, "again": again, "captured": captured, "captured-more": captured_more, "channels": channels, "hook": hook}
     rows = makers[kind]()
     missing = {r["network"] for r in rows if r["network"].endswith(".json") and not os.path.exists(os.path.join(folder, r["network"]))}
     for name in sorted(missing):

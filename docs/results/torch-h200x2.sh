@@ -9,6 +9,7 @@
 #   capture           GPT of four sizes and ResNet-50, two at a time, a GPU each        -> gpt-*.json, resnet-50.json
 #   captured          their DistributedDataParallel                                     -> runs-captured.json
 #   again             a second process set of rows that the host or TCP bounds          -> runs-8.json
+#   hook              kernel records with and without the fp16 hook                     -> records/, runs-hook.json
 #   channels          2 to 24 channels on NVLink, MLP and GPT                           -> runs-channels.json
 #   captured-more     their accumulation, fp16 hook and FSDP                            -> runs-captured-more.json
 #   again-more        further process sets of rows that the host or TCP bounds, then of all -> runs-9.json, runs-10.json
@@ -40,6 +41,7 @@ captures=(
 )
 measuring=(--dtypes fp32,bf16 --processes 2)
 timing=(--processes 1 --seconds 0.25 --patience 90 --keep-going)
+keeping=(--keep-records "$folder/records")
 capturing=(--dtype bf16 --optimizer adamw --device cuda)
 if [[ ${DRY:-} ]]; then
   links=(--transport nvlink=socket --transport host-memory=socket --transport one-channel=socket --transport tcp=socket)
@@ -49,6 +51,7 @@ if [[ ${DRY:-} ]]; then
   measuring=(--widths 64,128 --batches 4,16)
   timing=(--processes 1 --seconds 0.05 --patience 90 --keep-going)
   capturing=(--device cpu)
+  keeping=()
 fi
 
 # SECONDS that are left, at most $1.
@@ -72,7 +75,7 @@ train() {
   seconds=$(left "$4")
   ((seconds > 20)) || { echo "no time is left for $3"; return 0; }
   timeout -k 15 -s TERM $((seconds + 5)) "$python" -m ddpx_torch run --rows "$folder/rows-$1.json" "${links[@]}" "${channel_links[@]}" "${timing[@]}" --no-solo --rows-per-process 45 --seed "$2" \
-    --budget "$seconds" --profile "${5:-none}" -o "$folder/$3"
+    --budget "$seconds" --profile "${5:-none}" "${@:6}" -o "$folder/$3"
 }
 
 # The captures of every other line, on one GPU.
@@ -81,7 +84,8 @@ capture_some() {
   for ((i = $1; i < ${#captures[@]}; i += 2)); do
     read -r network batch name <<<"${captures[i]}"
     [[ -e $folder/$name.json ]] && continue
-    CUDA_VISIBLE_DEVICES=$1 "$python" -m ddpx_torch capture "$network" --batch "$batch" "${capturing[@]}" -o "$folder/$name.json"
+    (($(left 1000) > 25)) || return 0
+    CUDA_VISIBLE_DEVICES=$1 timeout -k 5 -s TERM "$(left 120)" "$python" -m ddpx_torch capture "$network" --batch "$batch" "${capturing[@]}" -o "$folder/$name.json"
   done
 }
 
@@ -101,6 +105,10 @@ do_part() {
       ;;
     captured) [[ -e $folder/runs-captured.json ]] || train captured 7 runs-captured.json 110 ;;
     again) [[ -e $folder/runs-8.json ]] || train again 8 runs-8.json 140 ;;
+    hook)
+      mkdir -p "$folder/records"
+      [[ -e $folder/runs-hook.json ]] || train hook 7 runs-hook.json 60 all "${keeping[@]}"
+      ;;
     channels) [[ -e $folder/runs-channels.json ]] || train channels 7 runs-channels.json 80 ;;
     captured-more) [[ -e $folder/runs-captured-more.json ]] || train captured-more 7 runs-captured-more.json 140 ;;
     again-more)
@@ -116,7 +124,7 @@ do_part() {
 }
 
 parts=("$part")
-[[ $part == all ]] && parts=(measure rows capture captured again channels captured-more again-more)
+[[ $part == all ]] && parts=(measure rows capture captured hook again channels captured-more again-more)
 status=0
 for each in "${parts[@]}"; do
   (($(left 1000) > 25)) || { echo "$each: no time is left" | tee -a "$folder/log.txt"; continue; }

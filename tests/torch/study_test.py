@@ -43,7 +43,7 @@ class Study(Folder):
     def test_no_part_begins_without_time(self):
         result = self.script("all", str(self.folder), LIMIT="20")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count("no time is left"), 8)
+        self.assertEqual(result.stdout.count("no time is left"), 9)
 
     def test_rows_of_networks_that_were_not_captured_are_left_out(self):
         self.assertEqual(self.rows("captured"), [])

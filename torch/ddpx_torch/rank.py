@@ -64,7 +64,7 @@ def _train(row, job, device, mates, tick):
     work = models.build(network, row.samples(), device, job["seed"], mates.rank)
     trainer = training.Trainer(row, work, device, group, job["ddp_options"])
     if job["mode"] == "records":
-        return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus))
+        return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus), job.get("records"), mates.rank)
     limits = timing.Timing(**job["timing"])
     timed = timing.time_steps(trainer, device, limits, tick, slowest, lambda: mates.exchange(0, row.gpus))
     loss = float(trainer.loss)
@@ -80,7 +80,25 @@ def _train(row, job, device, mates, tick):
     return {"step_times_s": timed.block_times_s, "context": context}
 
 
-def _records(trainer, device, row, together, steps=3):
+def _keep(spans, row, steps, folder, rank):
+    """The records themselves, for who wants to see what runs beside what."""
+    begin = spans[0].begin
+    words = "-".join(word for word in (row.network, str(row.batch), row.link, row.strategy.describe(), row.dtype, row.optimizer, str(row.gpus)))
+    name = "".join(c if c.isalnum() or c in "-.=" else "_" for c in os.path.basename(words))
+    document = {
+        "row": row.to_json(),
+        "rank": rank,
+        "steps": steps,
+        "kernels": "name, stream, begin and end in microseconds, blocks",
+        "records": [
+            [s.name[:80], s.stream, round((s.begin - begin) * 1e6, 2), round((s.end - begin) * 1e6, 2), math.prod(s.args.get("grid") or [0])] for s in spans
+        ],
+    }
+    with open(os.path.join(folder, f"{name}-rank{rank}.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file)
+
+
+def _records(trainer, device, row, together, folder, rank, steps=3):
     """What the device did in some steps. In process sets of their own: a process in which kernels were recorded once may
     launch more slowly ever after."""
     from . import kernels
@@ -97,6 +115,8 @@ def _records(trainer, device, row, together, steps=3):
     spans = kernels.spans_of(kernels.recorded(lambda: run(steps)))
     if not spans:
         return {}
+    if folder:
+        _keep(spans, row, steps, folder, rank)
     busy, waiting = kernels.busy_and_waiting(spans, steps)
     # ddpx-validate wants the one-GPU step's busy share, and the waiting of steps that wait.
     return {"busy_s": busy} if row.gpus == 1 else {"waiting_s": waiting}

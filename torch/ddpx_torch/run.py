@@ -1,5 +1,6 @@
 """`run`: trains rows for real, in fresh processes, and writes every repeat."""
 
+import os
 import random
 import sys
 import time
@@ -44,6 +45,7 @@ def add_arguments(parser):
     how.add_argument("--keep-going", action="store_true", help="leave out a row on which a rank fails, with a note, and go on")
     how.add_argument("--find-unused", action="store_true", help="DistributedDataParallel(find_unused_parameters=True)")
     how.add_argument("--profile", choices=("all", "solo", "none"), default="all", help="on GPUs: whose kernels are recorded, in process sets of their own: all rows', after their times are taken; one-GPU rows', before, once for all links (their busy share says what bounds a step); or none's (default: all)")
+    how.add_argument("--keep-records", metavar="FOLDER", help="write the kernel records there, a file of each recorded row and rank")
     how.add_argument("--patience", metavar="S", default="300", help="ranks silent for so long have hung (default: 300)")
     out = parser.add_argument_group("Answer")
     out.add_argument("-o", "--runs", metavar="FILE", required=True, help="the runs file to write")
@@ -154,6 +156,17 @@ def _work_through(runner, options, visits, records):
         raise DeviceError("no row was measured")
 
 
+def _records_folder(options, device):
+    folder = options.keep_records
+    if folder is None:
+        return None
+    if device == "cpu" or options.profile == "none":
+        raise InputError("--keep-records", "needs recorded kernels: GPUs, and --profile all or solo")
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise InputError("--keep-records", f"{quoted(folder)} is no folder that can be written; make it first")
+    return os.path.abspath(folder)
+
+
 def recorded_rows(rows, which):
     if which != "solo":
         return rows if which == "all" else []
@@ -203,6 +216,7 @@ def run(options):
         {"find_unused_parameters": True} if options.find_unused else {},
         time.monotonic() + seconds_of("--budget", options.budget) if options.budget else None,
         options.keep_going,
+        _records_folder(options, device),
     )
     visits = list(visits_of(rows, processes, per_process, seed))
     if options.dry_run:

@@ -13,11 +13,11 @@ from .transports import Transport
 
 
 class Runner:
-    def __init__(self, transports, device, rows, timing, patience, threads, ddp_options=None, deadline=None, keep_going=False):
+    def __init__(self, transports, device, rows, timing, patience, threads, ddp_options=None, deadline=None, keep_going=False, records=None):
         self.transports = {t.name: t for t in transports}
         self.device, self.timing, self.patience, self.threads = device, timing, patience, threads
         self.ddp_options = ddp_options or {}
-        self.deadline, self.keep_going = deadline, keep_going
+        self.deadline, self.keep_going, self.records = deadline, keep_going, records
         self.campaign = Campaign(rows)
         self.failed = set()
         self.unreached = 0
@@ -34,6 +34,7 @@ class Runner:
             "seed": 1,
             "timing": self.timing,
             "ddp_options": self.ddp_options,
+            "records": self.records,
         }
 
     def over(self):
