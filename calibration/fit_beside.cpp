@@ -93,10 +93,7 @@ void fit_beside_memory(const std::vector<const BesideSample*>& samples, const Ma
     const ProductPrice price = ProductTable(machine, product.dtype).price(product);
     const double kernel = summarise(sample->product_beside_seconds, 0).median;
     if (kernel > kShortProduct * visit.alone || !price.grid) continue;
-    const double bytes =
-        element_bytes(product.dtype) *
-        (product.rows * product.in + product.in * product.out + product.rows * product.out);
-    const double share = bytes / price.time.value() / machine.copy_bandwidth.value.value();
+    const double share = product.traffic() / price.time / machine.copy_bandwidth.value;
     // It may come at any moment of a kernel.
     const double room =
         room_after(*price.grid, machine.device.multiprocessors, link.channels, Seconds(kernel))

@@ -55,6 +55,10 @@ double element_bytes(DType dtype) {
   return dtype == DType::bf16 || dtype == DType::fp16 ? 2.0 : 4.0;
 }
 
+Bytes Product::traffic() const {
+  return Bytes(element_bytes(dtype) * (rows * in + in * out + rows * out));
+}
+
 Bytes optimizer_traffic(Optimizer optimizer, double parameters) {
   return Bytes((optimizer == Optimizer::adamw ? 28.0 : 12.0) * parameters);
 }

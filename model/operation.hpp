@@ -28,6 +28,8 @@ struct Product {
   double out = 0;
 
   [[nodiscard]] Flops flops() const { return Flops(2.0 * rows * in * out); }
+  // Of memory, at least: each operand and the result once.
+  [[nodiscard]] Bytes traffic() const;
 };
 
 struct CollectiveCall {

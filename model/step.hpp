@@ -136,6 +136,7 @@ class StepModel {
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
+  void check_channels() const;
   void price_collectives();
   void price_buckets();
   void price_blocks();
