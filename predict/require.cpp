@@ -37,7 +37,10 @@ class Inverse {
         forecasts_(setting.query.machine, products_, network) {
     row_.of = situation_of(setting, network);
     row_.requirement = requirement;
-    row_.now = at(s_.link, s_.job);
+    const Forecast now = forecasts_.of(s_.link, s_.job);
+    row_.now = metric_of(requirement.metric, now, s_.job.gpus);
+    if (now.step.term(Term::loader).value() > 0)
+      row_.left_out.emplace_back("--loader-rate, which sets the pace of the step as it is");
   }
 
   RequirementRow take() {
