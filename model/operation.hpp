@@ -28,8 +28,8 @@ struct Product {
   double out = 0;
 
   [[nodiscard]] Flops flops() const { return Flops(2.0 * rows * in * out); }
-  // Of memory, at least: each operand and the result once.
-  [[nodiscard]] Bytes traffic() const;
+  // Memory traffic with both operands and the result moved once.
+  [[nodiscard]] Bytes bytes() const;
 };
 
 struct CollectiveCall {

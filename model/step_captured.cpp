@@ -20,15 +20,20 @@ void StepModel::check_captured() {
   extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
 }
 
+double StepModel::captured_slowdown() const {
+  return network_.captured && job_.gpus > 1 ? network_.captured->shared_host_slowdown : 1.0;
+}
+
 // A stated time is the device's, measured at some batch: it scales with the samples, and so do the
 // blocks of the kernels it is made of.
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
-  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
-  double rest = layer.backward_seconds_per_sample * samples;
+  const double slowdown = captured_slowdown();
+  shape.forward.seconds += slowdown * layer.forward_seconds_per_sample * samples;
+  double rest = slowdown * layer.backward_seconds_per_sample * samples;
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
-    work.seconds = kernel.seconds_per_sample * samples;
+    work.seconds = slowdown * kernel.seconds_per_sample * samples;
     work.kernels = 1;
     work.grid = {std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                  static_cast<double>(resident_blocks(kernel.threads, kernel.registers_per_thread,
@@ -63,12 +68,12 @@ double StepModel::host_seconds() const {
   const double times = job_.strategy.synchronisations();
   const double launch = costs->per_bucket.value.value();
   if (!job_.strategy.bucketed()) {
-    // One unit's cost was measured; every further one launches its collectives as a bucket does.
     double launches = 0;
     for (const Exchange& exchange : collectives_) launches += exchange.per_step;
     const double of_one_unit = 2.0 * times;
+    const double further = costs->fsdp_launch ? costs->fsdp_launch->value.value() : launch;
     return seconds + times * costs->fsdp.value.value() +
-           std::max(0.0, launches - of_one_unit) * launch;
+           std::max(0.0, launches - of_one_unit) * further;
   }
   const double buckets = static_cast<double>(buckets_.size());
   seconds += times * (tensors * costs->sync_per_tensor.value.value() + buckets * launch);

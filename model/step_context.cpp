@@ -42,6 +42,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       link_z(s.of(Source::link)),
       collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
       beside_memory(std::max(0.0, m.link_.beside_memory.shifted(s.of(Source::contention)))),
+      beside_flops(std::max(0.0, m.link_.beside_flops.shifted(s.of(Source::contention)))),
       // A kernel may leave room from its beginning or none until its end: the interval spans both.
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
@@ -95,7 +96,7 @@ double StepModel::Context::optimizer() const {
   const double share = 1.0 / job.strategy.shards(job.gpus);
   const auto& captured = model.network_.captured;
   if (captured && captured->optimizer == job.optimizer)
-    return captured->optimizer_time.value() * share;
+    return model.captured_slowdown() * captured->optimizer_time.value() * share;
   return optimizer_traffic(job.optimizer, model.parameters_).value() * share /
              bandwidth(model.machine_.update_bandwidth(job.optimizer),
                        model.machine_.update_points(job.optimizer), model.working_set_,

@@ -1,9 +1,7 @@
 // Constants of one walk over a step, moved by a shift, and the walk's state. For the walk alone.
 #pragma once
 
-#include <algorithm>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "model/step.hpp"
@@ -23,6 +21,7 @@ struct StepModel::Context {
   double collective_slowdown;
   double collective_delay = 0;  // of each collective that products run beside
   double beside_memory;         // of a collective, beside products: Link::beside_memory
+  double beside_flops;          // Link::beside_flops
   // Share of a kernel of unknown grid for which a collective waits that comes while it runs.
   double room_in_unknown;
   double now = 0;
@@ -42,31 +41,11 @@ struct StepModel::Context {
   // Share of the memory bandwidth that collective `i` takes while it runs for `seconds`: measured,
   // or by the rate it reaches itself, which for a short message is far below the link's.
   [[nodiscard]] double memory_share(std::size_t i, double seconds) const;
-  // Length of memory-bound work of `alone` that begins now beside `running`, one collective after
-  // the other. Each loses what the other takes, so they end later by as much; cutting the work in
-  // two changes nothing.
-  template <class Running>
-  [[nodiscard]] double beside_collectives(double alone, std::span<Running> running) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;
 
  private:
   void share_core(const std::optional<SharedCore>& core);
 };
-
-template <class Running>
-double StepModel::Context::beside_collectives(double alone, std::span<Running> running) const {
-  double lost = 0;
-  double left = alone;
-  for (Running& r : running) {
-    if (r.end <= now) continue;
-    const double beside = std::min(left, r.end - std::max(r.start, now));
-    if (r.start > now) r.start += lost;
-    lost += r.memory_share * beside;
-    r.end += lost;
-    left -= beside;
-  }
-  return alone + lost;
-}
 
 }  // namespace ddpx

@@ -37,9 +37,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     c.now += stretched;
   };
   const auto run_memory = [&](double alone, Term term) {
-    queue.begin_until(c.now);
-    run(alone, queue.beside_memory_bound(alone), term);
-    queue.begin_until(c.now);
+    run(alone, queue.beside_memory(alone), term);
   };
   const auto launch_complete = [&](std::size_t tensors) {
     for (; launched < buckets_.size() && buckets_[launched].end <= tensors; ++launched) {
@@ -47,7 +45,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
         run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
                    Term::compression);
       }
-      queue.launch();
+      queue.launch(launched);
     }
   };
   // DeepSpeed's stage 2 reduces on the stream that computes (overlap_comm is false by default).
@@ -70,7 +68,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     if (overlap) launch_complete(tensor);
   }
   launch_complete(tensor);
-  queue.products_are_over();
+  queue.settle(buckets_.size());
   const double backward_end = c.now;
   double serial_end = backward_end;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {

@@ -1,59 +1,137 @@
 #!/usr/bin/env bash
-# PyTorch on two H200 over four links: runs, host costs, captures. Each part takes under eight minutes and leaves its files in FOLDER.
+# PyTorch on two H200 over four links: host costs, runs, captures. Every part leaves its files in FOLDER, also when its time ends
+# before its work; a part whose file is there is not done again, so that the same command goes on where it ended.
 #
 #   docs/results/torch-h200x2.sh PART [FOLDER]      (default folder: docs/results/torch-h200x2)
 #
-#   nvlink | host-memory | one-channel | tcp   the rows of rows.json on that link, three fresh process sets each
-#   measure                                    products, memory, links and host costs through PyTorch
-#   capture                                    GPT of four sizes and ResNet-50 on one GPU
-#   captured                                   their rows on two, one fresh process set each, for each SEED; ONLY=LINK,... for some links
+#   measure           products, memory, links and host costs through PyTorch            -> measurements.json
+#   rows              the rows of rows.json, one fresh process set a link (seed 7)      -> runs-7.json
+#   capture           GPT of four sizes and ResNet-50, two at a time, a GPU each        -> gpt-*.json, resnet-50.json
+#   captured          their DistributedDataParallel                                     -> runs-captured.json
+#   again             a second process set of rows that the host or TCP bounds          -> runs-8.json
+#   hook              kernel records with and without the fp16 hook                     -> records/, runs-hook.json
+#   channels          2 to 24 channels on NVLink, MLP and GPT                           -> runs-channels.json
+#   captured-more     their accumulation, fp16 hook and FSDP                            -> runs-captured-more.json
+#   again-more        further process sets of rows that the host or TCP bounds, then of all -> runs-9.json, runs-10.json
+#   all               these, one after the other, for LIMIT seconds (default: 580)
+#   judge             needs no GPU: fits the machine, forecasts every row, writes fit.txt, report.md and summary.md
 #
-# Needs two GPUs, PyTorch >= 2.3 with NCCL as python3, nothing else.
+# DDPX_PYTHON names the Python (default: python3); two GPUs and PyTorch >= 2.3 with NCCL. DRY=1 does the same with small sizes on CPU
+# ranks over Gloo: it tries this script, not a machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 part=${1:?which part?}
 folder=${2:-docs/results/torch-h200x2}
+python=${DDPX_PYTHON:-python3}
+here=docs/results
 export PYTHONPATH=$PWD/torch NCCL_NVLS_ENABLE=0 PYTHONUNBUFFERED=1
 mkdir -p "$folder"
-torch=(python3 -m ddpx_torch)
+begun=$SECONDS
+limit=${LIMIT:-580}
+
 links=(--transport nvlink=p2p --transport host-memory=shm --transport one-channel=p2p,channels=1 --transport tcp=socket)
-
+channel_links=()
+for count in 2 4 8 16; do channel_links+=(--transport "nvlink-${count}ch=p2p,channels=$count"); done
 captures=(
-  "gpt:layers=8,hidden=512,heads=8,sequence=1024,vocabulary=50257 16 gpt-50m"
-  "gpt:layers=12,hidden=896,heads=14,sequence=1024,vocabulary=50257 16 gpt-162m"
-  "gpt:layers=28,hidden=1024,heads=16,sequence=1024,vocabulary=50257 8 gpt-405m"
   "gpt:layers=30,hidden=1280,heads=20,sequence=1024,vocabulary=50257 8 gpt-656m"
+  "gpt:layers=28,hidden=1024,heads=16,sequence=1024,vocabulary=50257 8 gpt-405m"
   "resnet:depth=50 128 resnet-50"
+  "gpt:layers=12,hidden=896,heads=14,sequence=1024,vocabulary=50257 16 gpt-162m"
+  "gpt:layers=8,hidden=512,heads=8,sequence=1024,vocabulary=50257 16 gpt-50m"
 )
+measuring=(--dtypes fp32,bf16 --processes 2)
+timing=(--processes 1 --seconds 0.25 --patience 90 --keep-going)
+keeping=(--keep-records "$folder/records")
+capturing=(--dtype bf16 --optimizer adamw --device cuda)
+if [[ ${DRY:-} ]]; then
+  links=(--transport nvlink=socket --transport host-memory=socket --transport one-channel=socket --transport tcp=socket)
+  channel_links=()
+  for count in 2 4 8 16; do channel_links+=(--transport "nvlink-${count}ch=socket"); done
+  captures=("gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=300 4 gpt-50m" "resnet:depth=10,width=4,image=16,classes=10 4 resnet-50")
+  measuring=(--widths 64,128 --batches 4,16)
+  timing=(--processes 1 --seconds 0.05 --patience 90 --keep-going)
+  capturing=(--device cpu)
+  keeping=()
+fi
 
-case $part in
-  nvlink | host-memory | one-channel | tcp)
-    "${torch[@]}" run --rows docs/results/torch-h200x2/rows.json --only "$part" "${links[@]}" --processes 3 --seed 7 --seconds 0.5 \
-      --keep-going --budget 450 -o "$folder/runs-$part.json"
-    ;;
-  measure)
-    "${torch[@]}" measure "${links[@]}" --dtypes fp32,bf16 -o "$folder/measurements.json"
-    ;;
-  capture)
-    for words in "${captures[@]}"; do
-      read -r network batch name <<<"$words"
-      "${torch[@]}" capture "$network" --batch "$batch" --dtype bf16 --optimizer adamw --device cuda -o "$folder/$name.json"
-    done
-    ;;
-  captured)
-    python3 - "$folder" >"$folder/captured-rows.json" <<'PY'
-import json, sys
-rows = []
-for name, batch in [("gpt-50m", 16), ("gpt-162m", 16), ("gpt-405m", 8), ("gpt-656m", 8), ("resnet-50", 128)]:
-    for strategy in ("ddp", "ddp,accumulate=4", "ddp,compress=fp16", "fsdp=unit"):
-        rows.append({"network": name + ".json", "gpus": 2, "strategy": strategy, "dtype": "bf16", "optimizer": "adamw", "batch_per_rank": batch})
-print(json.dumps({"rows": rows}))
-PY
-    "${torch[@]}" run --rows "$folder/captured-rows.json" "${links[@]}" ${ONLY:+--only "$ONLY"} --processes 1 --seed "${SEED:-7}" --seconds 0.5 --keep-going \
-      --no-profile --budget 450 -o "$folder/runs-captured-${SEED:-7}.json"
-    ;;
-  *)
-    echo "torch-h200x2.sh: no part '$part'" >&2
-    exit 2
-    ;;
-esac
+# SECONDS that are left, at most $1.
+left() { local rest=$((limit - (SECONDS - begun))); echo $((rest < $1 ? rest : $1)); }
+
+# The rows of the kind $1, in $folder; dry, the first of each link, small.
+rows_of() {
+  if [[ $1 == rows ]]; then
+    cp $here/torch-h200x2/rows.json "$folder/rows-rows.json"
+  else
+    "$python" $here/torch-h200x2-rows.py "$1" "$folder" >"$folder/rows-$1.json"
+  fi
+  [[ ${DRY:-} ]] && "$python" $here/torch-h200x2-dry.py "$folder/rows-$1.json"
+  return 0
+}
+
+# KIND SEED FILE MOST: rows of KIND for at most MOST seconds.
+train() {
+  local seconds
+  rows_of "$1"
+  seconds=$(left "$4")
+  ((seconds > 20)) || { echo "no time is left for $3"; return 0; }
+  timeout -k 15 -s TERM $((seconds + 5)) "$python" -m ddpx_torch run --rows "$folder/rows-$1.json" "${links[@]}" "${channel_links[@]}" "${timing[@]}" --no-solo --rows-per-process 45 --seed "$2" \
+    --budget "$seconds" --profile "${5:-none}" "${@:6}" -o "$folder/$3"
+}
+
+# The captures of every other line, on one GPU.
+capture_some() {
+  local i words network batch name
+  for ((i = $1; i < ${#captures[@]}; i += 2)); do
+    read -r network batch name <<<"${captures[i]}"
+    [[ -e $folder/$name.json ]] && continue
+    (($(left 1000) > 25)) || return 0
+    CUDA_VISIBLE_DEVICES=$1 timeout -k 5 -s TERM "$(left 120)" "$python" -m ddpx_torch capture "$network" --batch "$batch" "${capturing[@]}" -o "$folder/$name.json"
+  done
+}
+
+do_part() {
+  case $1 in
+    measure)
+      [[ -e $folder/measurements.json ]] ||
+        timeout -k 15 -s TERM "$(left 240)" "$python" -m ddpx_torch measure "${links[@]}" "${measuring[@]}" -o "$folder/measurements.json"
+      ;;
+    rows) [[ -e $folder/runs-7.json ]] || train rows 7 runs-7.json 330 solo ;;
+    capture)
+      local one two
+      capture_some 0 & one=$!
+      capture_some 1 & two=$!
+      wait "$one" || echo "captures on GPU 0 did not all work"
+      wait "$two" || echo "captures on GPU 1 did not all work"
+      ;;
+    captured) [[ -e $folder/runs-captured.json ]] || train captured 7 runs-captured.json 110 ;;
+    again) [[ -e $folder/runs-8.json ]] || train again 8 runs-8.json 140 ;;
+    hook)
+      mkdir -p "$folder/records"
+      [[ -e $folder/runs-hook.json ]] || train hook 7 runs-hook.json 60 all "${keeping[@]}"
+      ;;
+    channels) [[ -e $folder/runs-channels.json ]] || train channels 7 runs-channels.json 80 ;;
+    captured-more) [[ -e $folder/runs-captured-more.json ]] || train captured-more 7 runs-captured-more.json 140 ;;
+    again-more)
+      [[ -e $folder/runs-9.json ]] || train again 9 runs-9.json 140
+      [[ -e $folder/runs-10.json ]] || train rows 10 runs-10.json 330
+      ;;
+    judge) "$python" $here/torch-h200x2-judge.py "$folder" ;;
+    *)
+      echo "torch-h200x2.sh: no part '$1'; see its first lines" >&2
+      exit 2
+      ;;
+  esac
+}
+
+parts=("$part")
+[[ $part == all ]] && parts=(measure rows capture captured hook again channels captured-more again-more)
+status=0
+for each in "${parts[@]}"; do
+  (($(left 1000) > 25)) || { echo "$each: no time is left" | tee -a "$folder/log.txt"; continue; }
+  start=$SECONDS
+  code=0
+  do_part "$each" 2> >(tee -a "$folder/stderr.txt" >&2) || code=$?
+  echo "$each: $((SECONDS - start)) s, exit code $code" | tee -a "$folder/log.txt"
+  ((code == 0)) || status=$code
+done
+exit "$status"

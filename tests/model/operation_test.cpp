@@ -30,8 +30,8 @@ TEST(Operations, unknown_words_have_no_value) {
 
 TEST(Operations, a_product_moves_its_operands_and_its_result_once) {
   const double elements = 256 * 4096 + 4096 * 1024 + 256 * 1024;
-  EXPECT_EQ((Product{Pass::forward, DType::tf32, 256, 4096, 1024}.traffic()), Bytes(4 * elements));
-  EXPECT_EQ((Product{Pass::data_gradient, DType::bf16, 256, 4096, 1024}.traffic()),
+  EXPECT_EQ((Product{Pass::forward, DType::tf32, 256, 4096, 1024}.bytes()), Bytes(4 * elements));
+  EXPECT_EQ((Product{Pass::data_gradient, DType::bf16, 256, 4096, 1024}.bytes()),
             Bytes(2 * elements));
 }
 

@@ -154,6 +154,31 @@ class Capture(Folder):
         with self.assertRaises(InputError):
             self.capture(nn.Linear(4, 4), 3)
 
+    def test_what_a_user_s_module_does_wrong_is_one_clear_line(self):
+        for words, says, code in (
+            (["user_models:misfit"], "RuntimeError: mat1 and mat2 shapes", 2),
+            (["user_models:leaves_python"], "raised SystemExit", 2),
+            (["user_models:raises"], "raised ValueError: no data here", 2),
+            (["user_models:wrong"], "must return (module, example batch, loss)", 2),
+            (["user_models:nothing"], "cannot be imported", 2),
+            (["nowhere:make"], "cannot be imported", 2),
+            (["mlp:width=200000,depth=2"], "it does not fit", 3),
+            (["mlp:width=8", "--ranks", "0"], "--ranks: is '0'", 2),
+            (["net.json"], "cannot be read", 2),
+        ):
+            for ranks in ([], ["--ranks", "1"]) if "misfit" in words[0] else ([],):
+                with self.subTest(words=words + ranks):
+                    self.refused("capture", *words, *ranks, "--batch", "2", "-o", "runs.json", says=says, code=code)
+
+    def test_ranks_of_one_host_slow_each_other(self):
+        """A copy of the model trains in a process of its own meanwhile, and is gone afterwards."""
+        result = self.command("capture", "mlp:width=64,depth=2", "--batch", "4", "--ranks", "2", "-o", "net.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertGreaterEqual(self.read("net.json")["captured"].get("shared_host_slowdown", 1), 1)
+        alone = self.command("capture", "mlp:width=64,depth=2", "--batch", "4", "--ranks", "1", "-o", "net.json")
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertNotIn("shared_host_slowdown", self.read("net.json")["captured"])
+
 
 if __name__ == "__main__":
     unittest.main()

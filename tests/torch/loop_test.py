@@ -1,7 +1,7 @@
 """The whole loop on this CPU, over Gloo: measure, capture, forecast, and fresh DistributedDataParallel runs beside it."""
 
-import json
 import os
+import statistics
 import subprocess
 import sys
 import unittest
@@ -9,6 +9,7 @@ import unittest
 from support import ROOT, Folder, program
 
 MEDIAN_ERROR = 0.15
+MOVED = 0.15
 
 
 def enter():
@@ -21,29 +22,43 @@ def shaping_works():
 
 
 class Loop(Folder):
+    def undisturbed(self, link):
+        """Rows of networks whose one-rank step, beside the runs, is the step that was captured: where other work moved that, nothing
+        can be said of a forecast."""
+        steps = {}
+        for row in self.read(f"{link}-runs.json")["rows"]:
+            if row["gpus"] == 1:
+                captured = float(self.read(row["network"])["context"]["step_s"])
+                medians = [statistics.median(process["step_times_s"]) for process in row["processes"]]
+                steps[row["network"]] = max(abs(median / captured - 1) for median in medians)
+                print(f"{link} {row['network']}: one rank's step is within {steps[row['network']]:.0%} of the captured one")
+        rows = self.read(f"{link}.json")["rows"]
+        self.assertEqual(len(rows), 4)
+        for row in rows:
+            print(link, row["network"], row["strategy"], f"{row['error']:+.1%}", row["verdict"])
+        return [row for row in rows if steps[os.path.basename(row["network"])] <= MOVED]
+
     def test_captured_models_are_forecast_on_plain_and_on_shaped_loopback(self):
-        if not os.environ.get("DDPX_TORCH_LOOP"):
-            self.skipTest("takes minutes on two cores; DDPX_TORCH_LOOP=1 runs it")
         if not program("ddpx-validate"):
             self.skipTest("ddpx-validate is not built")
         if not shaping_works():
             self.skipTest(f"no shaped loopback here: {' '.join(enter())} or tc fails")
         variables = dict(os.environ, DDPX_BIN_DIR=str(program("ddpx-validate").parent))
-        command = [*enter(), "bash", "tests/torch/loop.sh", str(self.folder), sys.executable]
-        result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=800)
+        ahead = ["nice", "-n", "-10"] if os.geteuid() == 0 else []
+        command = [*ahead, *enter(), "bash", "tests/torch/loop.sh", str(self.folder), sys.executable]
+        result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, result.stderr)
+        disturbed = []
         for link in ("plain", "slow"):
+            rows = self.undisturbed(link)
+            if not rows:
+                disturbed.append(link)
+                continue
+            error = statistics.median(abs(row["error"]) for row in rows)
             with self.subTest(link=link):
-                validation = self.read(f"{link}.json")
-                self.assertEqual(validation["summary"]["rows"], 8)
-                for row in validation["rows"]:
-                    print(link, row["network"], row["strategy"], f"{row['error']:+.1%}", row["verdict"])
-                # Plain loopback moves by a factor between processes (docs/pytorch.md), so only the shaped link, which is
-                # what the step waits for, has a bar.
-                if link == "slow":
-                    self.assertLessEqual(
-                        validation["summary"]["median_abs_error"], MEDIAN_ERROR, json.dumps(validation["summary"])
-                    )
+                self.assertLessEqual(error, MEDIAN_ERROR, [row["error"] for row in rows])
+        if disturbed:
+            self.skipTest(f"other work on this host moved one rank's step by more than {MOVED:.0%} on: {', '.join(disturbed)}")
 
 
 if __name__ == "__main__":

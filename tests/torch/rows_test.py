@@ -2,14 +2,17 @@
 
 import collections
 import random
+import subprocess
+import sys
 import unittest
 
 from support import ROOT, Folder
 
 from ddpx_torch.errors import InputError
 from ddpx_torch.files import read_json, write_json
+from ddpx_torch.measure import host_rows
 from ddpx_torch.rows import in_random_order, rows_from_file, sweep, with_one_gpu_rows
-from ddpx_torch.run import visits_of
+from ddpx_torch.run import recorded_rows, visits_of
 from ddpx_torch.runs import Campaign, merged
 
 ROW = {"network": "mlp:width=32", "gpus": 2, "link": "tcp", "strategy": "ddp", "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}
@@ -31,10 +34,15 @@ class Rows(Folder):
         self.assertEqual(len(rows_from_file(str(ROOT / "validation/runs/h200x2-torch.json"))), 54)
 
     def test_the_rows_of_the_two_h200_study_are_two_hundred_and_none_was_fitted_on(self):
-        rows = rows_from_file(str(ROOT / "docs/results/torch-h200x2/rows.json"))
-        self.assertEqual(len(set(rows)), 200)
+        path = ROOT / "docs/results/torch-h200x2/rows.json"
+        rows = rows_from_file(str(path))
+        self.assertGreaterEqual(len({row for row in rows if row.gpus == 2}), 200)
+        self.assertEqual({row.link for row in rows}, {"nvlink", "host-memory", "one-channel", "tcp"})
         fitted = read_json(str(ROOT / "calibration/measurements/h200x2-torch.json"), "measurements")["steps"]
-        self.assertFalse({row.network for row in rows} & {step["network"] for step in fitted})
+        known = {step["network"] for step in fitted} | {row.network for row in host_rows("nvlink")}
+        self.assertFalse({row.network for row in rows} & known)
+        written = subprocess.run([sys.executable, str(ROOT / "docs/results/torch-h200x2-rows.py"), "rows"], capture_output=True, check=True)
+        self.assertEqual(written.stdout, path.read_bytes())
 
     def test_wrong_rows_are_named_by_their_place(self):
         for change, says in (
@@ -100,6 +108,18 @@ class Runs(Folder):
         campaign.take(row, {"step_times_s": [time], "context": {"steps_per_time": "5"}})
         campaign.take(row, {"waiting_s": 0.3 * time})
         return campaign
+
+    def test_a_one_gpu_step_s_kernels_are_recorded_once_for_all_links(self):
+        alone = {**ROW, "gpus": 1}
+        rows = rows_from_file(self.write("rows.json", runs([alone, {**alone, "link": "other"}, ROW])))
+        self.assertEqual(recorded_rows(rows, "solo"), [rows[1]])
+        self.assertEqual((recorded_rows(rows, "none"), recorded_rows(rows, "all")), ([], rows))
+        campaign = Campaign(rows)
+        for row in rows:
+            campaign.take(row, {"step_times_s": [1.0], "context": {}})
+        campaign.take(rows[1], {"busy_s": 0.9})
+        campaign.write(str(self.folder / "runs.json"), "name")
+        self.assertEqual([row.get("device_busy_share") for row in self.read("runs.json")["rows"]], [0.9, 0.9, None])
 
     def test_every_repeat_of_every_process_is_kept(self):
         self.campaign().write(str(self.folder / "runs.json"), "name")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import torch
@@ -58,6 +59,15 @@ def wrong(samples):
 
 def raises(samples):
     raise ValueError("no data\nhere")
+
+
+def misfit(samples):
+    model, batch, loss = make(samples)
+    return model, {**batch, "x": torch.randn(samples, 17)}, loss
+
+
+def leaves_python(samples):
+    sys.exit(4)
 
 
 def unused(samples):

@@ -1,13 +1,16 @@
 """`capture`: one training step of a model, measured on one device, as a network file for ddpx-predict --network."""
 
+import contextlib
+import os
 import sys
 
-from .errors import InputError
+from .errors import DeviceError, InputError, one_line
 from .files import check_writable
 from .flags import count_of
 from .networks import parse_network
-from .rows import DTYPES, OPTIMIZERS
+from .rows import DTYPES, OPTIMIZERS, Row
 from .run import choose_device
+from .strategy import Strategy
 
 
 def add_arguments(parser):
@@ -17,6 +20,7 @@ def add_arguments(parser):
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="sgd", help="(default: sgd)")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="(default: a GPU where PyTorch sees one)")
     parser.add_argument("--threads", metavar="N", default="1", help="on a CPU (default: 1)")
+    parser.add_argument("--ranks", metavar="N", help="on a CPU: ranks of this host that will train at the same time; copies of the model train beside it to tell how much they slow each other (default: 2, 1 where there is one core)")
     parser.add_argument("--name", metavar="TEXT", help="the network's name (default: SPEC)")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the network file to write")
 
@@ -29,10 +33,15 @@ def run(options):
     if options.network.endswith(".json"):
         raise InputError("network", "is a captured one already; name its model")
     device_name = choose_device(options, 1)
+    if options.ranks and device_name == "cuda":
+        raise InputError("--ranks", "is for CPUs, whose ranks share caches and memory; GPUs have their own")
+    cores = len(os.sched_getaffinity(0))
+    ranks = count_of("--ranks", options.ranks or str(min(2, cores)), 256)
     import torch
 
     from . import models
-    from .captured import capture
+    from .neighbours import Neighbours
+    from .rank import check_memory
     from .timing import keep_freed_memory
 
     if device_name == "cpu":
@@ -42,22 +51,25 @@ def run(options):
     else:
         device = torch.device("cuda", 0)
     try:
+        row = Row(options.network, 1, "", Strategy(), "weak", options.dtype, options.optimizer, batch)
+        check_memory(row, device, ranks if device_name == "cpu" else 1)
         work = models.build(network, batch, device, 1)
-        document = capture(
-            work.model,
-            work.batch,
-            work.loss,
-            optimizer=options.optimizer,
-            dtype=options.dtype,
-            samples=batch,
-            name=options.name or options.network,
-            path=options.output,
-            context={"model": options.network},
-        )
-    except (RuntimeError, MemoryError) as error:
+        beside = contextlib.nullcontext()
+        if device_name == "cpu" and ranks > 1:
+            beside = Neighbours(ranks - 1, network=options.network, batch=batch, dtype=options.dtype, optimizer=options.optimizer, threads=threads)
+        with beside as neighbours:
+            document = _captured(options, work, batch, neighbours)
+    except (InputError, DeviceError):
+        raise
+    except Exception as error:
         if models.memory_error(error):
             raise models.does_not_fit(f"{options.network}, batch {batch}", error) from error
-        raise
+        if network.generator != "user":
+            raise
+        raise InputError(
+            f"network {options.network}",
+            f"its training step raised {type(error).__name__}: {one_line(error, 200)}; the module, its example batch and its loss must fit each other",
+        ) from error
     notes = document["context"].get("not_modelled")
     if notes:
         sys.stderr.write(f"ddpx_torch: not modelled: {notes}\n")
@@ -65,3 +77,20 @@ def run(options):
     step = float(document["context"]["step_s"])
     sys.stderr.write(f"ddpx_torch: wrote {options.output}: {parameters} parameters, a step of {step * 1e3:.4g} ms\n")
     return 0
+
+
+def _captured(options, work, batch, neighbours):
+    from .captured import capture
+
+    return capture(
+        work.model,
+        work.batch,
+        work.loss,
+        optimizer=options.optimizer,
+        dtype=options.dtype,
+        samples=batch,
+        name=options.name or options.network,
+        path=options.output,
+        context={"model": options.network},
+        neighbours=neighbours,
+    )

@@ -5,7 +5,8 @@ import sys
 
 from .errors import DeviceError, InputError, quoted
 from .launch import RankDied
-from .rank import Together, open_device, work_through
+from .mates import Together
+from .rank import open_device, work_through
 
 
 def place():

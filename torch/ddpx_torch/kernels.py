@@ -104,3 +104,36 @@ def recorded(run, activities=("cuda",), **options):
     finally:
         os.unlink(path)
     return trace["traceEvents"] if isinstance(trace, dict) else trace
+
+
+def marks_of(events):
+    """(what, index, begin, end) of record_function("ddpx:WHAT:INDEX"), in order of time."""
+    marks = []
+    for event in events:
+        name = str(event.get("name", ""))
+        if event.get("ph") == "X" and name.startswith("ddpx:") and event.get("cat") == "user_annotation":
+            _, what, index = name.split(":")
+            begin = float(event["ts"]) * 1e-6
+            marks.append((what, int(index), begin, begin + float(event.get("dur", 0)) * 1e-6))
+    return sorted(marks, key=lambda mark: mark[2])
+
+
+def launched(events):
+    """(moment of launch, span) in the order of launches."""
+    moments = {}
+    for event in events:
+        correlation = (event.get("args") or {}).get("correlation")
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and correlation is not None:
+            moments.setdefault(correlation, float(event["ts"]) * 1e-6)
+    spans = spans_of(events)
+    return sorted(((moments.get(span.args.get("correlation"), span.begin), span) for span in spans), key=lambda pair: pair[0])
+
+
+def within_marks(events, what, count):
+    """For each index below `count`, the spans launched inside its mark."""
+    found = [[] for _ in range(count)]
+    spans = launched(events)
+    for word, index, begin, end in marks_of(events):
+        if word == what and index < count:
+            found[index] += [span for moment, span in spans if begin <= moment <= end]
+    return found

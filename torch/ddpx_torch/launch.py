@@ -15,6 +15,7 @@ from .errors import DeviceError, InputError, one_line
 
 LOOK = 0.05  # seconds between two looks at the ranks
 GRACE = 2.0  # seconds a rank has to go by itself
+GO = "go"  # ranks begin when their folder holds a file of this name
 
 
 class RankDied(DeviceError):
@@ -101,12 +102,15 @@ def _words(job, row):
 
 
 class Job:
-    """One set of ranks. `run` yields each row's report as soon as it is there."""
+    """One set of ranks. `run` yields each row's report as soon as it is there. `start` lets the ranks load PyTorch and wait for
+    `run` without touching a device: the next job's, while the present one trains."""
 
     def __init__(self, job, world, environment, patience):
         self.job, self.world, self.environment, self.patience = job, world, environment, patience
         self.hardware = {}
         self.row = None  # being trained
+        self.folder = None
+        self.ranks = []
 
     def _failure(self, ranks):
         """What ended the job, if something did. A rank that dies makes the others fail, and they say so: the one that was
@@ -142,40 +146,69 @@ class Job:
                 rank.said = (kind, record[kind])
         return (record["done"], record["report"]) if rank.number == 0 and "done" in record else None
 
-    def run(self, every=lambda: None):
+    def start(self):
+        if self.folder is not None:
+            return
         root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        folder = tempfile.mkdtemp(prefix="ddpx-torch-", dir=root)
-        ranks = []
+        self.folder = tempfile.mkdtemp(prefix="ddpx-torch-", dir=root)
+        with open(os.path.join(self.folder, "job.json"), "w", encoding="utf-8") as file:
+            json.dump(self.job, file)
+        for number in range(self.world):
+            self.ranks.append(_Rank(number, self.folder, self.world, self.environment))
+
+    def end(self):
+        if self.folder is not None:
+            _end(self.ranks)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, every=lambda: None):
         try:
-            with open(os.path.join(folder, "job.json"), "w", encoding="utf-8") as file:
-                json.dump(self.job, file)
-            for number in range(self.world):
-                ranks.append(_Rank(number, folder, self.world, self.environment))
-            heard = time.monotonic()
-            while not all(rank.finished and rank.process.poll() is not None for rank in ranks):
+            self.start()
+            with open(os.path.join(self.folder, GO), "wb"):
+                pass
+            yield from self._reports(self.ranks, every)
+        finally:
+            self.end()
+
+    def _reports(self, ranks, every):
+        heard = time.monotonic()
+        while not all(rank.finished and rank.process.poll() is not None for rank in ranks):
+            for rank in ranks:
+                for record in rank.records():
+                    heard = time.monotonic()
+                    report = self._take(rank, record)
+                    if report:
+                        yield report
+            every()
+            if self._failure(ranks):
+                time.sleep(4 * LOOK)  # for what it, or the rank that made it fail, has still to say
                 for rank in ranks:
                     for record in rank.records():
-                        heard = time.monotonic()
-                        report = self._take(rank, record)
-                        if report:
-                            yield report
-                every()
-                if self._failure(ranks):
-                    time.sleep(4 * LOOK)  # for what it, or the rank that made it fail, has still to say
-                    for rank in ranks:
-                        for record in rank.records():
-                            self._take(rank, record)
-                    raise self._failure(ranks) or DeviceError("a rank ended and came back")
-                if time.monotonic() - heard > self.patience:
-                    states = ", ".join(
-                        f"rank {rank.number} {'runs' if rank.process.poll() is None else 'is gone'}" for rank in ranks
-                    )
-                    raise RankDied(
-                        f"no rank has said anything for {self.patience:.0f} s while {_words(self.job, self.row)} ({states}); last "
-                        f"words: {ranks[0].last_words()}",
-                        self.row,
-                    )
-                time.sleep(LOOK)
-        finally:
-            _end(ranks)
-            shutil.rmtree(folder, ignore_errors=True)
+                        self._take(rank, record)
+                raise self._failure(ranks) or DeviceError("a rank ended and came back")
+            if time.monotonic() - heard > self.patience:
+                states = ", ".join(f"rank {rank.number} {'runs' if rank.process.poll() is None else 'is gone'}" for rank in ranks)
+                raise RankDied(
+                    f"no rank has said anything for {self.patience:.0f} s while {_words(self.job, self.row)} ({states}); last "
+                    f"words: {ranks[0].last_words()}",
+                    self.row,
+                )
+            time.sleep(LOOK)
+
+
+def in_turn(jobs):
+    """The jobs one after the other, each with the next one's ranks started."""
+    jobs = list(jobs)
+    try:
+        for job, following in zip(jobs, jobs[1:] + [None]):
+            if following is not None and room_for(following):
+                following.start()
+            yield job
+    finally:
+        for job in jobs:
+            job.end()
+
+
+def room_for(job):
+    """Whether ranks that load PyTorch disturb those that train: on a CPU they would share its cores."""
+    return job.job["device"] == "cuda" and (os.cpu_count() or 1) >= 4 * job.world

@@ -5,20 +5,28 @@ import contextlib
 import os
 import sys
 
-from .errors import InputError, quoted
+from .errors import DeviceError, InputError, quoted
 from .files import check_writable, opening, read_json, write_json
 from .flags import count_of, list_of, seconds_of
-from .launch import Job, signals_end_it
+from .launch import Interrupted, Job, in_turn, signals_end_it
 from .rows import DTYPES, Row
-from .run import Runner, choose_device, transports_of, visits_of
+from .run import choose_device, transports_of, visits_of
+from .runner import Runner
 from .strategy import parse_strategy
 
 SCHEMA = "ddpx.measurements"
 PARTS = ("compute", "link", "host")
 MIB = 1 << 20
-LARGEST = {"cpu": 64 * MIB, "cuda": 256 * MIB}
-WIDTHS = {"cpu": "128,256,512,1024", "cuda": "1024,2048,4096,8192"}
-BATCHES = {"cpu": "8,32,128", "cuda": "256,1024,4096"}
+LARGEST = {"cpu": 64 * MIB, "cuda": 1024 * MIB}
+WIDTHS = {"cpu": "128,256,512,1024", "cuda": "512,1024,2048,3072,4096,6144,8192,12288"}
+BATCHES = {"cpu": "8,32,128", "cuda": "64,256,512,1024,2048,4096"}
+COPIES = {"cpu": (4, 32), "cuda": (1, 4, 16, 64, 256, 1024)}  # MiB
+UPDATES = {"cpu": (10**6, 4 * 10**6), "cuda": (10**6, 10**7, 10**8)}  # parameters
+PASSES = ("forward", "data_gradient", "weight_gradient")
+BESIDE = {
+    "cpu": [["forward", 32, 512, 4 * MIB], ["forward", 32, 512, 16 * MIB], ["forward", 128, 256, MIB]],
+    "cuda": [[p, rows, width, size] for rows, width in ((256, 2048), (1024, 2048), (256, 4096)) for p in PASSES for size in (16 * MIB, 64 * MIB)],
+}
 
 
 def add_arguments(parser):
@@ -51,6 +59,8 @@ def _topology(kind, device):
 # Steps so small that only the host takes time: layers of 64 features are 16 KiB, so that 17 KiB make a bucket of two.
 HOST_NETWORKS = ("mlp:width=64,depth=4", "mlp:width=64,depth=12", "mlp:width=64,depth=32")
 HOST_STRATEGIES = ("ddp", "ddp,bucket=17KiB", "ddp,bucket=70KiB", "ddp,accumulate=4", "ddp,compress=fp16", "ddp,compress=fp16,bucket=70KiB", "fsdp=unit")
+# Width, batch and format of one-GPU steps that the device bounds.
+DEVICE_STEPS = ((2048, 1024, "fp32"), (4096, 256, "fp32"), (4096, 1024, "fp32"), (8192, 256, "fp32"), (8192, 1024, "fp32"), (4096, 4096, "bf16"), (8192, 1024, "bf16"), (8192, 4096, "bf16"))
 
 
 def host_rows(link):
@@ -61,6 +71,8 @@ def host_rows(link):
         for optimizer in ("sgd", "adamw"):
             for words in ("ddp", "ddp,accumulate=4"):
                 rows.append(Row(network, 1, link, parse_strategy(words), "weak", "fp32", optimizer, 8))
+    for width, batch, dtype in DEVICE_STEPS:
+        rows.append(Row(f"mlp:width={width},depth=6", 1, link, parse_strategy("ddp"), "weak", dtype, "sgd", batch))
     return rows
 
 
@@ -97,6 +109,7 @@ class _Measuring:
         self.samples = {}
         self.device_json = None
         self.context = {}
+        self.notes = []
 
     def take(self, report):
         self.device_json = report.pop("device", self.device_json)
@@ -104,7 +117,7 @@ class _Measuring:
             self.samples.setdefault(key, []).extend(values)
 
     def job(self, transport, parts, **members):
-        words = {"compute": "products", "grids": "kernel records", "link": "collectives", "beside": "products beside collectives"}
+        words = {"compute": "products", "grids": "kernel records", "link": "collectives", "beside": "products beside collectives", "channels": "channels"}
         return {
             "mode": "measure",
             "verb": "measuring",
@@ -116,11 +129,11 @@ class _Measuring:
             "dtypes": self.dtypes,
             "widths": self.widths,
             "batches": self.batches,
-            "copy_bytes": [4 * MIB, 32 * MIB] if self.device == "cpu" else [64 * MIB, 512 * MIB],
-            "optimizer_parameters": [10**6, 4 * 10**6] if self.device == "cpu" else [10**7, 10**8],
+            "copy_bytes": [size * MIB for size in COPIES[self.device]],
+            "optimizer_parameters": UPDATES[self.device],
             "sizes": _sizes(LARGEST[self.device]),
             "collectives": self.collectives(),
-            "beside": [[32, 512, 4 * MIB], [32, 512, 16 * MIB], [128, 256, MIB]],
+            "beside": BESIDE[self.device],
             **members,
         }
 
@@ -130,42 +143,61 @@ class _Measuring:
             kinds += [["all_reduce", "bf16"], ["all_gather", "fp32"], ["reduce_scatter", "fp32"]]
         return kinds
 
-    def start(self, transport, parts):
-        job = Job(self.job(transport, parts), self.ranks, transport.environment(os.environ), self.patience)
-        with contextlib.closing(job.run()) as reports:
-            for _, report in reports:
-                self.take(report)
-        self.context.update({k: v for k, v in job.hardware.items() if not k.startswith(("NCCL_", "GLOO_"))})
+    def sets(self, parts):
+        """(transport, what its process set measures): as few sets as there are transports, since each takes seconds to start.
+        What records kernels comes last, because it may slow what is launched later in its processes."""
+        sets = [(transport, []) for transport in (self.transports if "link" in parts else self.transports[:1])]
+        if "compute" in parts:
+            sets[0][1].append("compute")
+        if "link" in parts:
+            for _, members in sets:
+                members += ["link", "beside"] + (["channels"] if self.device == "cuda" else [])
+        if "compute" in parts and self.device == "cuda":
+            sets[-1][1].append("grids")
+        return [(transport, members) for transport, members in sets if members]
 
-    def links(self):
-        for transport in self.transports:
-            self.start(transport, ["link"] + (["beside"] if self.device == "cpu" else []))
-            self.samples.setdefault("links", []).append(
-                {
-                    "name": transport.name,
-                    "title": f"{self.ranks} ranks of this host, {'NCCL' if self.device == 'cuda' else 'Gloo'} through PyTorch",
-                    "topology": _topology(transport.kind, self.device),
-                    "source": " ".join(f"{k}={v}" for k, v in transport.switches().items()) or "no switches",
-                }
-            )
+    def devices(self, parts):
+        sets = self.sets(parts)
+        jobs = [Job(self.job(transport, members), self.ranks, transport.environment(os.environ), self.patience) for transport, members in sets]
+        for (transport, members), job in zip(sets, in_turn(jobs)):
+            sys.stderr.write(f"ddpx_torch: measuring on {transport.name}\n")
+            with contextlib.closing(job.run()) as reports:
+                for _, report in reports:
+                    self.take(report)
+            self.context.update({k: v for k, v in job.hardware.items() if not k.startswith(("NCCL_", "GLOO_"))})
+            if "link" in members:
+                self.samples.setdefault("links", []).append(self.link(transport))
+        self.add_grids()
 
-    def compute(self):
-        self.start(self.transports[0], ["compute"])
-        if self.device == "cpu":
-            return
-        self.start(self.transports[0], ["grids"])
-        records = self.samples.pop("grids")
-        for product, record in zip(self.samples["products"], records):
+    def link(self, transport):
+        link = {
+            "name": transport.name,
+            "title": f"{self.ranks} ranks of this host, {'NCCL' if self.device == 'cuda' else 'Gloo'} through PyTorch",
+            "topology": _topology(transport.kind, self.device),
+            "source": " ".join(f"{k}={v}" for k, v in transport.switches().items()) or "no switches",
+        }
+        for name, channels in self.samples.get("channels", []):
+            if name == transport.name:
+                link["channels"] = channels
+        return link
+
+    def add_grids(self):
+        for product, record in zip(self.samples.get("products", []), self.samples.pop("grids", [])):
             if record:
                 product["kernel"] = record
 
     def host(self):
+        """Steps so small that the host bounds them, and on one GPU some that the device bounds: they say how much longer products
+        take inside a step."""
         rows = host_rows(self.transports[0].name)
-        runner = Runner(self.transports, self.device, rows, {"seconds": 0.3, "repeats": 5}, self.patience, self.threads)
-        for link, channels, members in visits_of(rows, self.processes, None, 1):
-            runner.visit(link, channels, members)
-        self.samples["steps"] = [_step_sample(row, runner.campaign.reports[row]) for row in rows]
-        self.context.update(runner.campaign.context)
+        runner = Runner(self.transports, self.device, rows, {"seconds": 0.25, "repeats": 5}, self.patience, self.threads, keep_going=True)
+        sys.stderr.write("ddpx_torch: measuring the host\n")
+        try:
+            runner.visits([(*visit, "time") for visit in visits_of(rows, self.processes, None, 1)])
+        finally:
+            self.samples["steps"] = [_step_sample(row, runner.campaign.reports[row]) for row in rows if runner.campaign.reports[row]]
+            self.context.update(runner.campaign.context)
+            self.notes += runner.campaign.notes
 
 
 LISTS = ("links", "products", "collectives", "copies", "optimizers", "launches", "besides", "steps")
@@ -193,7 +225,7 @@ def _document(options, measuring, parts):
     if "host" in parts:
         document["priors"] = [p for p in document.get("priors", []) if not str(p.get("constant", "")).startswith("host.torch.")]
     document["context"] = {**document.get("context", {}), **measuring.context}
-    document["notes"] = document.get("notes", []) + [f"{', '.join(parts)} measured through PyTorch by ddpx_torch"]
+    document["notes"] = document.get("notes", []) + [f"{', '.join(parts)} measured through PyTorch by ddpx_torch"] + measuring.notes
     return document
 
 
@@ -207,10 +239,28 @@ def run(options):
     if not options.add_to and "compute" not in parts:
         raise InputError("--parts", "without compute need --add-to FILE: alone they make no machine")
     measuring = _Measuring(options, device)
-    with signals_end_it():
-        for part in parts:
-            sys.stderr.write(f"ddpx_torch: measuring {part}\n")
-            {"compute": measuring.compute, "link": measuring.links, "host": measuring.host}[part]()
+    try:
+        with signals_end_it():
+            measuring.devices(parts)
+            if "host" in parts:
+                measuring.host()
+    except (Interrupted, DeviceError, InputError) as error:
+        error.args = (f"{error}{_kept(options, measuring, parts)}",)
+        raise
     write_json(options.measurements, _document(options, measuring, parts))
     sys.stderr.write(f"ddpx_torch: wrote {options.measurements}; ddpx-calibrate --from {options.measurements} fits it\n")
     return 0
+
+
+def _kept(options, measuring, parts):
+    """What is complete of an interrupted measurement, written: products make a machine, links come one by one."""
+    if "products" not in measuring.samples and not options.add_to:
+        return "; nothing was complete, nothing is written"
+    measuring.add_grids()
+    document = _document(options, measuring, [part for part in parts if part != "host" or "steps" in measuring.samples])
+    known = {link["name"] for link in document.get("links", [])}
+    for key in ("collectives", "besides"):
+        document[key] = [sample for sample in document.get(key, []) if sample["link"] in known]
+    document["notes"].append("ended early: what had not been measured by then is missing")
+    write_json(options.measurements, document)
+    return f"; what was complete is kept in {options.measurements}"

@@ -1,49 +1,93 @@
 """What the ranks of `measure` time: products, copies, optimizer steps and launches, collectives, and both at once."""
 
+import itertools
 import time
 
 import torch
 import torch.distributed as dist
 
+from .beside import beside
 from .timing import synchronize
 
 SAMPLES = 15
 SAMPLE_SECONDS = 3e-3  # each sample repeats its work for so long
 TASK_SECONDS = 0.35
 FEWEST = 5
+MOST_CALLS = 60  # of a sample; a GPU's queue holds some more
+HOLD_SECONDS = 5e-4
+LONGEST_HOLD = 0.05
+ISSUE_SECONDS = 6e-5  # before any was measured
+LARGE_BYTES = {"cpu": 4 << 20, "cuda": 64 << 20}
+SLOW_SECONDS = 0.06  # larger collectives are doubled until one takes so long
 _DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
 class Clock:
-    """Times work by the slowest rank. Work is queued back to back, as nccl-tests does and as a training step is."""
+    """Times work by the slowest rank. Work is queued back to back, as nccl-tests does and as a training step is: a GPU is held
+    until all of it is queued, so that no time holds the host's, which for a small collective through PyTorch is the longer."""
 
     def __init__(self, device, mates):
         self.device, self.mates = device, mates
+        self.cycles_per_second = None
+        self.issue = ISSUE_SECONDS  # that the host took for a call of the last work
 
     def slowest(self, values):
         return [max(column) for column in zip(*self.mates.exchange(values))]
 
-    def once(self, work, count):
+    def events(self, count=2):
+        return [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+
+    def hold(self, calls):
+        """Keeps the GPU's stream busy for as long as the host takes to queue so many calls."""
+        if self.cycles_per_second is None:
+            cycles = 20_000_000
+            torch.cuda._sleep(cycles)
+            begin, end = self.events()
+            begin.record()
+            torch.cuda._sleep(cycles)
+            end.record()
+            torch.cuda.synchronize()
+            self.cycles_per_second = cycles / (begin.elapsed_time(end) * 1e-3)
+        seconds = min(LONGEST_HOLD, HOLD_SECONDS + 1.5 * calls * self.issue)
+        torch.cuda._sleep(int(seconds * self.cycles_per_second))
+
+    def once(self, work, count, before=lambda: None):
+        """Seconds of a call; `before` is queued ahead of the clock."""
         synchronize(self.device)
-        begin = time.perf_counter()
+        if self.device.type != "cuda":
+            before()
+            start = time.perf_counter()
+            for _ in range(count):
+                work()
+            return (time.perf_counter() - start) / count
+        begin, end = self.events()
+        self.hold(count + 1)
+        before()
+        start = time.perf_counter()
+        begin.record()
         for _ in range(count):
             work()
-        synchronize(self.device)
-        return (time.perf_counter() - begin) / count
+        end.record()
+        self.issue = (time.perf_counter() - start) / count
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) * 1e-3 / count
 
     def samples(self, work, collective=False):
+        # Ranks come together some milliseconds apart: a collective ahead of the clock evens that out on a GPU, where a sample's
+        # calls are few and their begin is the device's.
+        before = work if collective and self.device.type == "cuda" else lambda: None
         self.once(work, 2)
-        first = self.slowest([self.once(work, 1)])[0]
-        count = max(1, round(SAMPLE_SECONDS / first))
+        first = self.slowest([self.once(work, 1, before)])[0]
+        count = max(1, min(MOST_CALLS, round(SAMPLE_SECONDS / first)))
         wanted = max(FEWEST, min(SAMPLES, round(TASK_SECONDS / (count * first))))
         if collective:
             self.mates.exchange(0)
-            work()  # ranks come together some milliseconds apart
-        return self.slowest([self.once(work, count) for _ in range(wanted)])
+            work()
+        return self.slowest([self.once(work, count, before) for _ in range(wanted)])
 
 
-def _product(dtype, device, product_pass, rows, inputs, outputs):
+def product_of(dtype, device, product_pass, rows, inputs, outputs):
     kind = _DTYPES[dtype]
     x = torch.randn(rows, inputs, device=device).to(kind)
     weight = torch.randn(outputs, inputs, device=device).to(kind)
@@ -55,31 +99,15 @@ def _product(dtype, device, product_pass, rows, inputs, outputs):
     return lambda: gradient.t() @ x
 
 
-def _kernel(work, device, multiprocessors):
-    """The record of the kernel that takes longest, where the profiler sees kernels."""
-    from . import kernels
-
-    def run():
-        work()
-        synchronize(device)
-
-    spans = [span for span in kernels.spans_of(kernels.recorded(run)) if span.category == "kernel"]
-    return kernels.record_of(max(spans, key=lambda s: s.end - s.begin), multiprocessors) if spans else None
-
-
 def compute(job, clock, device, tick):
     """Samples of products, copies, optimizers and launches."""
     what = {"products": [], "copies": [], "optimizers": [], "launches": []}
-    for dtype in job["dtypes"]:
+    for dtype, *shape in _shapes(job):
         torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
-        for width in job["widths"]:
-            for rows in job["batches"]:
-                for product_pass in ("forward", "data_gradient", "weight_gradient"):
-                    work = _product(dtype, device, product_pass, rows, width, width)
-                    sample = {"pass": product_pass, "dtype": dtype, "rows": rows, "in": width, "out": width}
-                    sample["times_s"] = clock.samples(work)
-                    what["products"].append(sample)
-                    tick()
+        sample = dict(zip(("pass", "rows", "in", "out"), shape), dtype=dtype)
+        sample["times_s"] = clock.samples(product_of(dtype, device, *shape))
+        what["products"].append(sample)
+        tick()
     for size in job["copy_bytes"]:
         source = torch.ones(size // 4, device=device)
         target = torch.empty_like(source)
@@ -98,18 +126,39 @@ def compute(job, clock, device, tick):
     return what
 
 
-def grids(job, clock, device, tick):
-    """Kernel records of the products, in a process set of their own: recording may slow later launches."""
-    records = []
+def _shapes(job):
     for dtype in job["dtypes"]:
-        torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
         for width in job["widths"]:
             for rows in job["batches"]:
                 for product_pass in ("forward", "data_gradient", "weight_gradient"):
-                    work = _product(dtype, device, product_pass, rows, width, width)
-                    record = _kernel(work, device, torch.cuda.get_device_properties(device).multi_processor_count)
-                    records.append(record)
-                    tick()
+                    yield dtype, product_pass, rows, width, width
+
+
+def grids(job, clock, device, tick):
+    """Kernel records of the products, one recording of all of one width: of each the kernel that takes longest."""
+    from . import kernels
+
+    records = []
+    multiprocessors = torch.cuda.get_device_properties(device).multi_processor_count
+    for _, shapes in itertools.groupby(_shapes(job), key=lambda shape: (shape[0], shape[3])):
+        shapes = list(shapes)
+
+        def run(shapes=shapes):
+            for index, (dtype, *shape) in enumerate(shapes):
+                torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+                work = product_of(dtype, device, *shape)
+                work()
+                synchronize(device)
+                with torch.profiler.record_function(f"ddpx:grid:{index}"):
+                    work()
+                synchronize(device)
+
+        found = kernels.within_marks(kernels.recorded(run, ("cpu", "cuda")), "grid", len(shapes))
+        for spans in found:
+            spans = [span for span in spans if span.category == "kernel"]
+            longest = max(spans, key=lambda s: s.end - s.begin, default=None)
+            records.append(kernels.record_of(longest, multiprocessors) if longest else None)
+        tick()
     return {"grids": records}
 
 
@@ -132,69 +181,40 @@ def link(job, clock, device, tick):
     for kind, dtype in job["collectives"]:
         seen = set()
         for size in job["sizes"]:
+            if size > LARGE_BYTES[device.type] and samples and min(samples[-1]["times_s"]) > SLOW_SECONDS:
+                break
             work, size = _collective(kind, dtype, size, ranks, device)
             if size in seen:
                 continue
             seen.add(size)
             sample = {"link": job["link"], "collective": kind, "dtype": dtype, "ranks": ranks, "bytes": size}
             sample["times_s"] = clock.samples(work, collective=True)
-            sample["tool"] = "torch"
+            # "torch" alone would say that small sizes are the host's time. A GPU is held meanwhile; Gloo's collectives run on the host.
+            sample["tool"] = "torch, queued" if device.type == "cuda" else "gloo"
             samples.append(sample)
             tick()
     return {"collectives": samples}
 
 
-def _beside(clock, device, product, collective):
-    """Both alone and side by side: products run for as long as the collective takes, and the other way round."""
+def channels(job, clock, device, tick):
+    """Of an all-reduce as large as a bucket: NCCL's kernel has a block for each channel. Last in its process set, since recording
+    may slow later launches."""
+    from . import kernels
 
-    def products_while(handle):
-        count, begin = 0, time.perf_counter()
-        while not handle.is_completed():
-            product()
-            count += 1
-        return (time.perf_counter() - begin) / max(1, count)
+    work, _ = _collective("all_reduce", "fp32", 25 << 20, clock.mates.world, device)
+    work()
+    synchronize(device)
 
-    alone, beside = [], []
-    for _ in range(FEWEST):
-        clock.mates.exchange(0)
-        alone.append((clock.once(product, 8), clock.once(lambda: collective(False), 2)))
-        clock.mates.exchange(0)
-        collective(False)
-        begin = time.perf_counter()
-        handle = collective(True)
-        per_product = products_while(handle)
-        handle.wait()
-        beside.append((per_product, time.perf_counter() - begin))
-    columns = [[pair[i] for pair in pairs] for pairs in (alone, beside) for i in (0, 1)]
-    return [clock.slowest(column) for column in columns]
+    def run():
+        work()
+        synchronize(device)
+
+    spans = [span for span in kernels.spans_of(kernels.recorded(run)) if kernels.is_collective(span.name)]
+    record = kernels.record_of(spans[-1], 0) if spans else None
+    return {"channels": [[job["link"], record["blocks"]]] if record else []}
 
 
-def beside(job, clock, device, tick):
-    samples = []
-    for rows, width, size in job["beside"]:
-        product = _product("fp32", device, "forward", rows, width, width)
-        values = torch.ones(size // 4, device=device)
-
-        def collective(asynchronous, values=values):
-            return dist.all_reduce(values, async_op=asynchronous)
-
-        product_alone, collective_alone, product_beside, collective_beside = _beside(clock, device, product, collective)
-        samples.append(
-            {
-                "link": job["link"],
-                "product": {"pass": "forward", "dtype": "fp32", "rows": rows, "in": width, "out": width},
-                "call": {"collective": "all_reduce", "dtype": "fp32", "ranks": clock.mates.world, "bytes": size},
-                "product_alone_times_s": product_alone,
-                "product_beside_times_s": product_beside,
-                "collective_alone_times_s": collective_alone,
-                "collective_beside_times_s": collective_beside,
-            }
-        )
-        tick()
-    return {"besides": samples}
-
-
-PARTS = {"compute": compute, "grids": grids, "link": link, "beside": beside}
+PARTS = {"compute": compute, "grids": grids, "link": link, "beside": beside, "channels": channels}
 
 
 def device_of(device):

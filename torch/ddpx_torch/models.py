@@ -176,7 +176,7 @@ def import_function(target):
         sys.path.insert(0, os.getcwd())  # as `python3 file.py` finds its neighbours
     try:
         function = getattr(importlib.import_module(module_name), function_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"--network {target}",
             f"cannot be imported: {type(error).__name__}: {one_line(error)}; give module:function, the module in this "
@@ -191,7 +191,7 @@ def _user_work(target, samples, device):
     function = import_function(target)
     try:
         made = function(samples)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"--network {target}", f"raised {type(error).__name__}: {one_line(error)}") from error
     if not (isinstance(made, tuple) and len(made) == 3 and isinstance(made[0], nn.Module) and callable(made[2])):
         raise InputError(

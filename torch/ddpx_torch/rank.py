@@ -1,6 +1,5 @@
 """One rank: trains the rows of its job and writes what it found, line by line, for the launcher to read."""
 
-import datetime
 import gc
 import json
 import math
@@ -10,67 +9,14 @@ import threading
 import time
 
 from .errors import DeviceError, InputError, one_line
+from .launch import GO
+from .mates import Alone, Together
 from .rows import row_of
 
 REFUSED, FAILED = 2, 3  # exit codes, as of the programs
-WAIT = datetime.timedelta(hours=2)  # the launcher ends ranks that hang
 
 
-class Alone:
-    """The ranks of a job of one."""
-
-    rank, world = 0, 1
-
-    def exchange(self, value, ranks=1):
-        return [value]
-
-    def group(self, ranks):
-        return None
-
-    def close(self):
-        pass
-
-
-class Together:
-    """Ranks that meet at a store: values of all ranks by key, without occupying the device."""
-
-    def __init__(self, rank, world, device, store=None):
-        import torch.distributed as dist
-
-        self.rank, self.world = rank, world
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        where = {"init_method": "env://"} if store is None else {"store": store}
-        dist.init_process_group(backend, rank=rank, world_size=world, timeout=WAIT, **where)
-        self.store = dist.PrefixStore("ddpx", store or dist.distributed_c10d._get_default_store())
-        self.store.set_timeout(WAIT)
-        self.meetings = {}
-        self.groups = {}
-
-    def exchange(self, value, ranks=None):
-        """The values of the first `ranks` ranks, all of which ask; all ranks where none is given."""
-        ranks = ranks or self.world
-        self.meetings[ranks] = self.meetings.get(ranks, 0) + 1
-        place = f"{ranks}/{self.meetings[ranks]}"
-        self.store.set(f"{place}/{self.rank}", json.dumps(value))
-        return [json.loads(self.store.get(f"{place}/{other}")) for other in range(ranks)]
-
-    def group(self, ranks):
-        """The process group of the first `ranks` ranks; every rank asks for it."""
-        import torch.distributed as dist
-
-        if ranks == self.world or ranks == 1:
-            return None
-        if ranks not in self.groups:
-            self.groups[ranks] = dist.new_group(list(range(ranks)))
-        return self.groups[ranks]
-
-    def close(self):
-        import torch.distributed as dist
-
-        dist.destroy_process_group()
-
-
-def _check_memory(row, device, ranks):
+def check_memory(row, device, ranks):
     """Says in one line what an out-of-memory killer would not: weights, gradients, buckets and optimizer state in fp32."""
     import torch
 
@@ -86,7 +32,7 @@ def _check_memory(row, device, ranks):
     else:
         with open("/proc/meminfo", encoding="ascii") as file:
             free = next(float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-        free /= min(ranks, row.gpus)
+        free /= ranks
     if need > free:
         raise DeviceError(
             f"training {row.words()}: it does not fit: weights, gradients and optimizer state take {need / 2**30:.3g} GiB "
@@ -110,7 +56,7 @@ def _train(row, job, device, mates, tick):
         return [max(column) for column in zip(*of_all)] if isinstance(values, list) else max(of_all)
 
     training.check_supported(row, device)
-    _check_memory(row, device, mates.world)
+    check_memory(row, device, row.gpus)
     training.set_precision(row.dtype)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -118,7 +64,7 @@ def _train(row, job, device, mates, tick):
     work = models.build(network, row.samples(), device, job["seed"], mates.rank)
     trainer = training.Trainer(row, work, device, group, job["ddp_options"])
     if job["mode"] == "records":
-        return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus))
+        return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus), job.get("records"), mates.rank)
     limits = timing.Timing(**job["timing"])
     timed = timing.time_steps(trainer, device, limits, tick, slowest, lambda: mates.exchange(0, row.gpus))
     loss = float(trainer.loss)
@@ -134,7 +80,25 @@ def _train(row, job, device, mates, tick):
     return {"step_times_s": timed.block_times_s, "context": context}
 
 
-def _records(trainer, device, row, together, steps=3):
+def _keep(spans, row, steps, folder, rank):
+    """The records themselves, for who wants to see what runs beside what."""
+    begin = spans[0].begin
+    words = "-".join(word for word in (row.network, str(row.batch), row.link, row.strategy.describe(), row.dtype, row.optimizer, str(row.gpus)))
+    name = "".join(c if c.isalnum() or c in "-.=" else "_" for c in os.path.basename(words))
+    document = {
+        "row": row.to_json(),
+        "rank": rank,
+        "steps": steps,
+        "kernels": "name, stream, begin and end in microseconds, blocks",
+        "records": [
+            [s.name[:80], s.stream, round((s.begin - begin) * 1e6, 2), round((s.end - begin) * 1e6, 2), math.prod(s.args.get("grid") or [0])] for s in spans
+        ],
+    }
+    with open(os.path.join(folder, f"{name}-rank{rank}.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file)
+
+
+def _records(trainer, device, row, together, folder, rank, steps=3):
     """What the device did in some steps. In process sets of their own: a process in which kernels were recorded once may
     launch more slowly ever after."""
     from . import kernels
@@ -151,6 +115,8 @@ def _records(trainer, device, row, together, steps=3):
     spans = kernels.spans_of(kernels.recorded(lambda: run(steps)))
     if not spans:
         return {}
+    if folder:
+        _keep(spans, row, steps, folder, rank)
     busy, waiting = kernels.busy_and_waiting(spans, steps)
     # ddpx-validate wants the one-GPU step's busy share, and the waiting of steps that wait.
     return {"busy_s": busy} if row.gpus == 1 else {"waiting_s": waiting}
@@ -193,6 +159,8 @@ def work_through(job, mates, device, say):
         except (RuntimeError, MemoryError) as error:
             if models.memory_error(error):
                 raise models.does_not_fit(row.words(), error) from error
+            if "find_unused_parameters" in str(error):
+                raise InputError(row.words(), "has parameters that get no gradient, for which DistributedDataParallel waits; give --find-unused") from error
             raise DeviceError(f"training {row.words()}: {type(error).__name__}: {one_line(error)}") from error
         mates.exchange(0)
         say({"done": index, "report": report})
@@ -213,6 +181,14 @@ def open_device(job, local_rank):
     keep_freed_memory()
     torch.set_num_threads(job["threads"])
     return torch.device("cpu")
+
+
+def _wait_for_the_launcher(folder):
+    """PyTorch is loaded by then, which takes seconds; the device belongs to the job before this one."""
+    import torch.distributed  # noqa: F401
+
+    while not os.path.exists(os.path.join(folder, GO)):
+        time.sleep(0.01)
 
 
 def _end_with_the_launcher():
@@ -240,12 +216,11 @@ def main():
             out.flush()
 
         try:
+            _wait_for_the_launcher(folder)
             device = open_device(job, rank)
             mates = Alone()
             if world > 1:
-                import torch.distributed as dist
-
-                mates = Together(rank, world, device, dist.FileStore(os.path.join(folder, "store"), world))
+                mates = Together(rank, world, device, folder)
             work_through(job, mates, device, say)
             say({"finished": True})
             mates.exchange(0)

@@ -1,21 +1,20 @@
 """`run`: trains rows for real, in fresh processes, and writes every repeat."""
 
-import contextlib
 import os
 import random
 import sys
 import time
 from dataclasses import replace
 
-from .errors import DeviceError, InputError, one_line, quoted
+from .errors import DeviceError, InputError, quoted
 from .files import check_writable
 from .flags import count_of, list_of, seconds_of
 from .join import place, run_as_rank
-from .launch import Interrupted, Job, RankDied, signals_end_it
+from .launch import Interrupted, signals_end_it
 from .networks import parse_network
 from .progress import Progress
 from .rows import DTYPES, OPTIMIZERS, Row, check_row, in_random_order, rows_from_file, sweep, with_one_gpu_rows
-from .runs import Campaign
+from .runner import Runner
 from .strategy import parse_strategy
 from .transports import Transport, parse_transport
 
@@ -45,7 +44,8 @@ def add_arguments(parser):
     how.add_argument("--threads", metavar="N", default="1", help="of each rank on a CPU (default: 1)")
     how.add_argument("--keep-going", action="store_true", help="leave out a row on which a rank fails, with a note, and go on")
     how.add_argument("--find-unused", action="store_true", help="DistributedDataParallel(find_unused_parameters=True)")
-    how.add_argument("--no-profile", action="store_true", help="on GPUs: no process sets that record kernels, so no busy share")
+    how.add_argument("--profile", choices=("all", "solo", "none"), default="all", help="on GPUs: whose kernels are recorded, in process sets of their own: all rows', after their times are taken; one-GPU rows', before, once for all links (their busy share says what bounds a step); or none's (default: all)")
+    how.add_argument("--keep-records", metavar="FOLDER", help="write the kernel records there, a file of each recorded row and rank")
     how.add_argument("--patience", metavar="S", default="300", help="ranks silent for so long have hung (default: 300)")
     out = parser.add_argument_group("Answer")
     out.add_argument("-o", "--runs", metavar="FILE", required=True, help="the runs file to write")
@@ -130,66 +130,6 @@ def choose_device(options, gpus):
     return "cuda"
 
 
-class Runner:
-    """Visits of process sets, each with the environment of its transport; what they report gathers in a campaign."""
-
-    def __init__(self, transports, device, rows, timing, patience, threads, ddp_options=None, deadline=None, keep_going=False):
-        self.transports = {t.name: t for t in transports}
-        self.device, self.timing, self.patience, self.threads = device, timing, patience, threads
-        self.ddp_options = ddp_options or {}
-        self.deadline, self.keep_going = deadline, keep_going
-        self.campaign = Campaign(rows)
-        self.failed = set()
-        self.unreached = 0
-
-    def job(self, rows, mode="time"):
-        return {
-            "mode": mode,
-            "verb": "training",
-            "rows": [[i, row.to_json()] for i, row in enumerate(rows)],
-            "words": {str(i): row.words() for i, row in enumerate(rows)},
-            "device": self.device,
-            "threads": self.threads,
-            "seed": 1,
-            "timing": self.timing,
-            "ddp_options": self.ddp_options,
-        }
-
-    def over(self):
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-    def visit(self, link, channels, rows, progress=None, mode="time"):
-        """Trains the rows, in one process set or, after a failure, in a fresh one from the next row on."""
-        progress = progress or Progress(len(rows))
-        transport = self.transports.get(link, Transport(link))
-        rows = [row for row in rows if row not in self.failed]
-        while rows and not self.over():
-            world = max(row.gpus for row in rows)
-            job = Job(self.job(rows, mode), world, transport.environment(os.environ, channels), self.patience)
-            done = 0
-            try:
-                with contextlib.closing(job.run(lambda: progress.show(rows[min(done, len(rows) - 1)].words()))) as reports:
-                    for index, report in reports:
-                        if mode == "time" and self.device == "cuda" and rows[index].gpus > 1:
-                            report["context"].update(transport.switches(channels))
-                        self.campaign.take(rows[index], report)
-                        done = index + 1
-                        progress.done += 1
-                        if self.over():
-                            break
-                self.campaign.hardware(job.hardware)
-                rows = rows[done:]
-            except RankDied as failure:
-                if not self.keep_going:
-                    raise
-                at = failure.row if failure.row is not None else done
-                self.failed.add(rows[at])
-                self.campaign.note(f"left out {rows[at].words()}: {one_line(failure)}")
-                sys.stderr.write(f"ddpx_torch: {one_line(failure)}; going on without this row\n")
-                rows = rows[at + 1 :]
-        self.unreached += len(rows)
-
-
 def _dry_run(visits):
     for link, channels, rows in visits:
         print(f"process set on {link}" + (f" with {channels} channels" if channels else ""))
@@ -203,18 +143,34 @@ def _work_through(runner, options, visits, records):
     total = sum(len(rows) for _, _, rows in visits)
     progress = Progress(total + sum(len(rows) for _, _, rows in records))
     try:
-        for link, channels, rows in visits:
-            runner.visit(link, channels, rows, progress)
-        unreached = runner.unreached
-        for link, channels, rows in records:
-            runner.visit(link, channels, rows, progress, "records")
+        timed = [(*visit, "time") for visit in visits]
+        recorded = [(*visit, "records") for visit in records]
+        # What bounds the rows is worth more than the last of them when the budget ends the run.
+        runner.visits(recorded + timed if options.profile == "solo" else timed + recorded, progress)
     finally:
         progress.clear()
     runner.campaign.note(f"order drawn from seed {options.seed}, {options.processes} fresh process sets of every row")
-    if unreached:
-        runner.campaign.note(f"{unreached} of {total} row visits were not begun within the budget of {options.budget} s")
+    if runner.unreached:
+        runner.campaign.note(f"{runner.unreached} of {total} row visits were not begun within the budget of {options.budget} s")
     if not runner.campaign.measured():
         raise DeviceError("no row was measured")
+
+
+def _records_folder(options, device):
+    folder = options.keep_records
+    if folder is None:
+        return None
+    if device == "cpu" or options.profile == "none":
+        raise InputError("--keep-records", "needs recorded kernels: GPUs, and --profile all or solo")
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise InputError("--keep-records", f"{quoted(folder)} is no folder that can be written; make it first")
+    return os.path.abspath(folder)
+
+
+def recorded_rows(rows, which):
+    if which != "solo":
+        return rows if which == "all" else []
+    return list({replace(row, link=""): row for row in rows if row.gpus == 1}.values())
 
 
 def _kept(campaign, options):
@@ -260,11 +216,12 @@ def run(options):
         {"find_unused_parameters": True} if options.find_unused else {},
         time.monotonic() + seconds_of("--budget", options.budget) if options.budget else None,
         options.keep_going,
+        _records_folder(options, device),
     )
     visits = list(visits_of(rows, processes, per_process, seed))
     if options.dry_run:
         return _dry_run(visits)
-    records = list(visits_of(rows, 1, None, seed)) if device == "cuda" and not options.no_profile else []
+    records = list(visits_of(recorded_rows(rows, options.profile), 1, None, seed)) if device == "cuda" else []
     try:
         with signals_end_it():
             if where:
@@ -273,10 +230,9 @@ def run(options):
                 runner.campaign.note("one process set, started by another launcher")
             else:
                 _work_through(runner, options, visits, records)
-    except DeviceError as error:
-        raise DeviceError(f"{error}{_kept(runner.campaign, options)}") from error
-    except Interrupted as error:
-        raise Interrupted(f"{error}{_kept(runner.campaign, options)}") from error
+    except (DeviceError, Interrupted, InputError) as error:
+        error.args = (f"{error}{_kept(runner.campaign, options)}",)
+        raise
     runner.campaign.write(options.runs, options.name)
     sys.stderr.write(f"ddpx_torch: {runner.campaign.measured()} row visits are in {options.runs}\n")
     return 0

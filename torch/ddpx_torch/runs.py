@@ -2,6 +2,7 @@
 
 import os
 import statistics
+from dataclasses import replace
 
 from .errors import InputError, one_line, quoted
 from .files import opening, read_json, write_json
@@ -47,6 +48,11 @@ class Campaign:
     def measured(self):
         return sum(len(reports) for reports in self.reports.values())
 
+    def _record(self, row):
+        """A step on one GPU is the same on every link."""
+        alike = [row] if row.gpus > 1 else [row] + [other for other in self.records if replace(other, link=row.link) == row]
+        return next((self.records[other] for other in alike if other in self.records), {})
+
     def _row(self, row, path):
         reports = self.reports[row]
         members = row.to_json()
@@ -54,9 +60,10 @@ class Campaign:
         members["engine"] = "torch"
         members["processes"] = [{"step_times_s": report["step_times_s"]} for report in reports]
         step = statistics.median(statistics.median(report["step_times_s"]) for report in reports)
+        record = self._record(row)
         for key, seconds in zip(SHARES, ("busy_s", "waiting_s")):
-            if seconds in self.records.get(row, {}):
-                members[key] = min(1.0, self.records[row][seconds] / step)
+            if seconds in record:
+                members[key] = min(1.0, record[seconds] / step)
         context = {}
         for report in reports:
             for key, value in report["context"].items():

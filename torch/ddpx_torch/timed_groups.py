@@ -39,27 +39,6 @@ def wall_groups(steps, names, count):
     return visits[0], statistics.median(optimizer)
 
 
-def _trace_marks(events):
-    marks = []
-    for event in events:
-        name = str(event.get("name", ""))
-        if event.get("ph") == "X" and name.startswith("ddpx:") and event.get("cat") == "user_annotation":
-            _, what, index = name.split(":")
-            marks.append((what, int(index), float(event["ts"]) * 1e-6))
-    return sorted(marks, key=lambda mark: mark[2])
-
-
-def _launched(events):
-    """(moment of launch, kernel) in the order of launches."""
-    moments = {}
-    for event in events:
-        correlation = (event.get("args") or {}).get("correlation")
-        if event.get("cat") in ("cuda_runtime", "cuda_driver") and correlation is not None:
-            moments.setdefault(correlation, float(event["ts"]) * 1e-6)
-    spans = kernels.spans_of(events)
-    return sorted(((moments.get(span.args.get("correlation"), span.begin), span) for span in spans), key=lambda pair: pair[0])
-
-
 _PRODUCTS = ("gemm", "gemv", "conv", "cutlass", "xmma", "nvjet", "flash", "fmha", "wgrad", "dgrad", "wmma", "implicit")
 
 
@@ -81,7 +60,8 @@ def kernel_groups(steps, names, count=3):
     for _ in range(count):
         with marks.attached():
             events = kernels.recorded(run, ("cpu", "cuda"))
-        found, spans = _trace_marks(events), _launched(events)
+        found = [mark[:3] for mark in kernels.marks_of(events)]
+        spans = kernels.launched(events)
         if not spans or not any(what == "ready" for what, _, _ in found):
             raise DeviceError("torch.profiler recorded no kernels or no marks; capture needs a PyTorch whose profiler sees the GPU")
         if any(kernels.is_collective(span.name) for _, span in spans):

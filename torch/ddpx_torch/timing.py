@@ -53,15 +53,15 @@ def _timed_step(trainer, device):
     return time.perf_counter() - begin
 
 
-def _warm_up(trainer, device, tick, slowest):
-    """Untimed steps, the same number on every rank; returns a step's seconds."""
+def _warm_up(trainer, device, tick, slowest, seconds):
+    """Untimed steps, the same number on every rank, on GPUs for `seconds` at least; returns a step's seconds."""
     for _ in range(DROPPED):
         step = _timed_step(trainer, device)
         tick()
     step = slowest(step)
     if device.type == "cpu":
         return step
-    wanted = max(GPU_WARMUP_STEPS - DROPPED, round(GPU_WARMUP_SECONDS / step))
+    wanted = max(GPU_WARMUP_STEPS - DROPPED, round(seconds / step))
     wanted = min(wanted, round(GPU_WARMUP_LIMIT / step))
     begin = time.perf_counter()
     for _ in range(wanted):
@@ -114,7 +114,7 @@ def _issue_time(trainer, device, steps=3):
 
 def time_steps(trainer, device, timing, tick=lambda: None, slowest=lambda value: value, together=lambda: None):
     """`slowest` is the largest of all ranks' values, `together` returns when all ranks have come to it."""
-    step = _warm_up(trainer, device, tick, slowest)
+    step = _warm_up(trainer, device, tick, slowest, min(GPU_WARMUP_SECONDS, timing.seconds / 2))
     repeats, steps = _plan(step, timing)
     together()
     trainer.step()  # ranks come together some milliseconds apart; their first collective evens that out

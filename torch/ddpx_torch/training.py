@@ -109,6 +109,8 @@ class Trainer:
         self.micro_batches = strategy.micro_batches
         self.sync = strategy.sync
         self.is_ddp = row.gpus > 1 and not strategy.fsdp
+        if row.gpus > 1 and device.type == "cpu" and version() < (2, 0) and any(p.dtype == torch.bfloat16 for p in work.model.parameters()):
+            raise InputError(row.words(), f"Gloo of PyTorch {torch.__version__} cannot reduce the model's bf16 gradients; use PyTorch 2")
         if row.gpus == 1:
             self.model = work.model
         elif strategy.fsdp:

@@ -1,0 +1,61 @@
+"""docs/results/torch-h200x2*: the study's scripts, on files that are shipped: what runs on two GPUs once must not fail on a slip."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from support import ROOT, Folder, program
+
+RESULTS = ROOT / "docs" / "results"
+
+
+class Study(Folder):
+    def script(self, *words, **variables):
+        return subprocess.run([str(RESULTS / "torch-h200x2.sh"), *words], capture_output=True, text=True, env=dict(os.environ, DDPX_PYTHON=sys.executable, **variables))
+
+    def rows(self, kind):
+        written = subprocess.run([sys.executable, str(RESULTS / "torch-h200x2-rows.py"), kind, str(self.folder)], capture_output=True, text=True, check=True)
+        return json.loads(written.stdout)["rows"]
+
+    def test_measured_files_are_fitted_and_judged(self):
+        if not program("ddpx-validate"):
+            self.skipTest("ddpx-validate is not built")
+        shutil.copy(ROOT / "calibration/measurements/h200x2-torch.json", self.folder / "measurements.json")
+        shutil.copy(ROOT / "validation/runs/h200x2-torch.json", self.folder / "runs-7.json")
+        shutil.copy(ROOT / "docs/results/h200x2/torch-fresh.json", self.folder / "runs-channels.json")
+        result = self.script("judge", str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"nvlink, GPU-bound \| \d+ \|")
+        self.assertIn("B5", result.stdout)
+        self.assertIn("the forecast's best is", result.stdout)
+        for name in ("machine.json", "fit.txt", "report.md", "summary.md", "validation.json"):
+            self.assertTrue((self.folder / name).exists(), name)
+
+    def test_what_was_not_measured_is_said(self):
+        result = self.script("judge", str(self.folder))
+        self.assertIn("measurements.json: is not there", result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(self.script("jugde", str(self.folder)).returncode, 2)
+
+    def test_no_part_begins_without_time(self):
+        result = self.script("all", str(self.folder), LIMIT="20")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("no time is left"), 9)
+
+    def test_rows_of_networks_that_were_not_captured_are_left_out(self):
+        self.assertEqual(self.rows("captured"), [])
+        self.write("gpt-50m.json", {})
+        self.assertEqual({row["network"] for row in self.rows("captured") + self.rows("captured-more")}, {"gpt-50m.json"})
+        self.assertEqual(len([row for row in self.rows("channels") if row["gpus"] == 2]), 5)
+
+    def test_rows_are_taken_again_where_processes_differ_most(self):
+        rows, again = self.rows("rows"), self.rows("again")
+        self.assertTrue(all(row in rows for row in again))
+        self.assertEqual([row for row in rows if row["link"] == "tcp"], [row for row in again if row["link"] == "tcp"])
+
+
+if __name__ == "__main__":
+    unittest.main()
