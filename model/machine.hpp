@@ -162,6 +162,10 @@ class ProductTable {
   // Made at the first shape that was not measured: four logarithms a point would be most of a
   // forecast that needs none. Not safe to share between threads.
   mutable std::array<std::vector<Entry>, 3> entries_;
+  // The last shapes carried over, for the next model of the same network; as unsafe.
+  [[nodiscard]] ProductPrice carried(const Product& product) const;
+  mutable std::vector<std::pair<Product, ProductPrice>> recent_;
+  mutable std::size_t oldest_ = 0;
 };
 
 }  // namespace ddpx

@@ -197,6 +197,7 @@ Resolvers resolvers(std::ostream& talk) {
   result.price_file = [](const std::string& path) {
     return io::prices_from_json(io::read_text(path), io::shown_path(path));
   };
+  result.text_file = [](const std::string& path) { return io::read_text(path); };
   return result;
 }
 
