@@ -171,7 +171,7 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
     if (!options.links.empty())
       throw InputError("--link", "cannot change what a topology matrix says; leave it out");
     const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
-    return {expected_of_paths(matrix.paths, matrix.nics, table), Standing::within};
+    return expected_of_paths(matrix.paths, matrix.nics, table);
   }
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
