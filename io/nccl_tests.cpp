@@ -102,7 +102,9 @@ bool looks_like_nccl_tests(std::string_view text) {
         line->text.find("minBytes ") != std::string_view::npos)
       return true;
   }
-  return false;
+  // A table behind any number of other lines, as NCCL's own at its start.
+  return text.find(" algbw ") != std::string_view::npos &&
+         text.find(" busbw ") != std::string_view::npos;
 }
 
 NcclImport read_nccl_tests(std::string_view text, std::string_view place) {

@@ -41,9 +41,7 @@ void second_node(const Reports& reports, Verdicts& v) {
     v.number("U030", fmt::format("a second node of 8 V100 over {} GB/s: throughput over one", rate),
              fmt::format("{:.3f}", r("time_min_1") / r("time_min_2")), "below 1",
              forecast_of(q, two, 16).samples_per_s.value / one, 0, 0.999,
-             rate > 2 ? "the link is not stated, nor the step: 200 ms at batch 8 taken; what was "
-                        "measured needs 0.3 GB/s"
-                      : "");
+             rate > 2 ? "the link is not stated, nor the step: 200 ms at batch 8 taken" : "");
     int micro_batches = 1;
     const auto pays = [&] {
       const Strategy k = parse_strategy(fmt::format("ddp,accumulate={}", micro_batches));
