@@ -22,8 +22,9 @@ struct Visit {
   double bytes = 0;
 };
 
+double middle(const std::vector<double>& v) { return summarise(v, 0).median; }
+
 Visit visit_of(const BesideSample& sample) {
-  const auto middle = [](const std::vector<double>& v) { return summarise(v, 0).median; };
   Visit visit;
   visit.alone = middle(sample.collective_alone_seconds);
   visit.beside = middle(sample.collective_beside_seconds);
@@ -76,33 +77,52 @@ std::string origin_of(std::size_t pairs) {
   return "from " + std::to_string(pairs) + " pairs measured side by side";
 }
 
+// What the memory can move: the machine's, or by the copy that came with a link alone.
+double memory_rate(const Measurements& measurements, const Machine& machine) {
+  if (machine.copy_bandwidth.value.value() > 0) return machine.copy_bandwidth.value.value();
+  double rate = 0;
+  for (const CopySample& copy : measurements.copies)
+    rate = std::max(rate, 2 * copy.bytes.value() / middle(copy.seconds));
+  return rate;
+}
+
+struct Pair {
+  double share;  // of the memory's bandwidth, taken by the product
+  double usual;  // the collective alone, and its wait for room where that was timed with it
+  double beside;
+  double bytes;
+};
+
+// nullopt for a pair in which the wait for room would hide the rest.
+std::optional<Pair> pair_of(const BesideSample& sample, const Machine& machine, double rate,
+                            int channels) {
+  const Visit visit = visit_of(sample);
+  const Product& product = sample.product;
+  const double bytes =
+      element_bytes(product.dtype) *
+      (product.rows * product.in + product.in * product.out + product.rows * product.out);
+  const auto share = [&](double time) { return std::min(1.0, bytes / time / rate); };
+  if (sample.kernel_share > 0)
+    return Pair{share(middle(sample.product_alone_seconds)), visit.alone, visit.beside,
+                visit.bytes};
+  const ProductPrice price = ProductTable(machine, product.dtype).price(product);
+  const double kernel = middle(sample.product_beside_seconds);
+  if (kernel > kShortProduct * visit.alone || !price.grid) return std::nullopt;
+  // It may come at any moment of a kernel.
+  const double room =
+      room_after(*price.grid, machine.device.multiprocessors, channels, Seconds(kernel)).value();
+  return Pair{share(price.time.value()), visit.alone + 0.5 * room * room / kernel, visit.beside,
+              visit.bytes};
+}
+
 // GPUs: a collective waits for room (room_after), and beside products it is slowed by the share of
-// the memory's bandwidth that these take. Pairs in which the wait would hide the rest say nothing.
+// the memory's bandwidth that these take.
 void fit_beside_memory(const std::vector<const BesideSample*>& samples, const Machine& machine,
-                       Link& link, FitReport& report) {
-  struct Pair {
-    double share;
-    double usual;  // the collective alone, and its wait for room
-    double beside;
-    double bytes;
-  };
+                       double rate, Link& link, FitReport& report) {
+  if (!(rate > 0)) return;
   std::vector<Pair> pairs;
   for (const BesideSample* sample : samples) {
-    const Visit visit = visit_of(*sample);
-    const Product& product = sample->product;
-    const ProductPrice price = ProductTable(machine, product.dtype).price(product);
-    const double kernel = summarise(sample->product_beside_seconds, 0).median;
-    if (kernel > kShortProduct * visit.alone || !price.grid) continue;
-    const double bytes =
-        element_bytes(product.dtype) *
-        (product.rows * product.in + product.in * product.out + product.rows * product.out);
-    const double share = bytes / price.time.value() / machine.copy_bandwidth.value.value();
-    // It may come at any moment of a kernel.
-    const double room =
-        room_after(*price.grid, machine.device.multiprocessors, link.channels, Seconds(kernel))
-            .value();
-    pairs.push_back({std::min(1.0, share), visit.alone + 0.5 * room * room / kernel, visit.beside,
-                     visit.bytes});
+    if (const auto pair = pair_of(*sample, machine, rate, link.channels)) pairs.push_back(*pair);
   }
   double xx = 0;
   double xy = 0;
@@ -159,7 +179,7 @@ void fit_beside(const Measurements& measurements, Machine& machine, FitReport& r
     }
     if (samples.empty()) continue;
     if (machine.device.multiprocessors > 0) {
-      fit_beside_memory(samples, machine, link, report);
+      fit_beside_memory(samples, machine, memory_rate(measurements, machine), link, report);
     } else {
       fit_shared_core(samples, machine, link, report);
     }
