@@ -24,6 +24,7 @@ JsonObject measured_json(const MeasuredLink& measured) {
   members.emplace_back("what", measured.what);
   members.emplace_back("ranks", measured.ranks);
   members.emplace_back("bus_bandwidth_bytes_per_s", measured.bus_bandwidth.value());
+  members.emplace_back("bytes", measured.copies ? JsonValue() : JsonValue(measured.bytes.value()));
   members.emplace_back("falls_with_size", measured.falls);
   return members;
 }

@@ -10,7 +10,6 @@
 namespace ddpx {
 namespace {
 
-constexpr Bytes kLarge{1 << 30};
 // A copy between two GPUs reaches this share of the link's rate in one direction: 0.88 (H200 pair),
 // 0.85 to 0.89 (PCIe 5, RTX PRO 6000).
 constexpr double kCopyLow = 0.75;
@@ -20,14 +19,12 @@ constexpr double kCopyUsual = 0.88;
 constexpr BytesPerSecond kHopperHead{40e9};
 constexpr double kInSwitchSpread = 1.08;
 
-BytesPerSecond on(const Link& link, int ranks) {
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, ranks};
+BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
   return call.bytes / price(link, call).time * bus_factor(call.kind, ranks);
 }
 
-bool reachable(const Link& link, int ranks) {
-  return link.reach() >= ranks;
-}
+bool reachable(const Link& link, int ranks) { return link.reach() >= ranks; }
 
 std::string band_text(const Band& band) {
   return rate_text(band.low) + " to " + rate_text(band.high) + " (usual " + rate_text(band.usual) +
@@ -81,7 +78,8 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
   double distance = 0.25;  // in logarithms: further away it looks like nothing
   for (const Link& link : table) {
     if (link.name == expected.name || !reachable(link, measured.ranks)) continue;
-    const double off = std::abs(std::log(on(link, measured.ranks) / measured.bus_bandwidth));
+    const double off =
+        std::abs(std::log(on(link, measured.ranks, measured.bytes) / measured.bus_bandwidth));
     if (off < distance) {
       distance = off;
       nearest = &link;
@@ -92,7 +90,8 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
 
 std::string measured_text(const MeasuredLink& measured) {
   return "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth) +
-         (measured.copies ? " (slowest pair)" : " bus bandwidth") + ".";
+         (measured.copies ? " (slowest pair)."
+                          : " bus bandwidth at " + size_text(measured.bytes) + ".");
 }
 
 LinkBand link_band(const Link& link, const Band& band) { return {link.name, band, limit_of(link)}; }
@@ -110,9 +109,9 @@ Standing Band::standing(BytesPerSecond measured) const {
   return measured > high ? Standing::above : Standing::within;
 }
 
-Band band_of(const Link& link, int ranks) {
-  const BytesPerSecond usual = on(link, ranks);
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, ranks};
+Band band_of(const Link& link, int ranks, Bytes bytes) {
+  const BytesPerSecond usual = on(link, ranks, bytes);
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
   const double spread = 1.0 + kNormalQuantile90 * price(link, call).relative_error;
   Band band{usual / spread, usual, usual * spread};
   if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
@@ -122,7 +121,7 @@ Band band_of(const Link& link, int ranks) {
   return band;
 }
 
-std::optional<Band> in_switch_band(const Link& link, int ranks) {
+std::optional<Band> in_switch_band(const Link& link, int ranks, Bytes bytes) {
   if (link.name != "nvlink4") return std::nullopt;
   NcclTopology topology;
   topology.generation = GpuGeneration::hopper;
@@ -131,7 +130,8 @@ std::optional<Band> in_switch_band(const Link& link, int ranks) {
   topology.nvls_head = kHopperHead;
   for (const NcclCost& cost : nccl_costs(Collective::all_reduce, topology)) {
     if (cost.algorithm != NcclAlgorithm::nvls) continue;
-    const BytesPerSecond usual = cost.bandwidth * bus_factor(Collective::all_reduce, ranks);
+    const BytesPerSecond usual =
+        bytes / nccl_time(cost, bytes, topology) * bus_factor(Collective::all_reduce, ranks);
     return Band{usual / kInSwitchSpread, usual, usual * kInSwitchSpread};
   }
   return std::nullopt;
@@ -139,8 +139,10 @@ std::optional<Band> in_switch_band(const Link& link, int ranks) {
 
 LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                      std::span<const Link> table) {
-  const Band band = measured.copies ? copy_band(expected) : band_of(expected, measured.ranks);
-  const auto by_switch = measured.copies ? std::nullopt : in_switch_band(expected, measured.ranks);
+  const Band band =
+      measured.copies ? copy_band(expected) : band_of(expected, measured.ranks, measured.bytes);
+  const auto by_switch =
+      measured.copies ? std::nullopt : in_switch_band(expected, measured.ranks, measured.bytes);
   LinkCheck check;
   check.measured = measured;
   check.expected = link_band(expected, band);
@@ -178,7 +180,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
                         " of the usual figure, below the band.");
   if (const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table)) {
-    check.looks_like = link_band(*like, band_of(*like, measured.ranks));
+    check.looks_like = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
     check.text += wrapped("It is what " + ascii(like->name) + " gives (" +
                           rate_text(check.looks_like->band.usual) + ").");
   }
@@ -195,8 +197,10 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
   check.text = wrapped(measured_text(measured));
   for (const Link& link : table) {
     if (!measured.copies && !reachable(link, measured.ranks)) continue;
-    const Band band = measured.copies ? copy_band(link) : band_of(link, measured.ranks);
-    const auto by_switch = measured.copies ? std::nullopt : in_switch_band(link, measured.ranks);
+    const Band band =
+        measured.copies ? copy_band(link) : band_of(link, measured.ranks, measured.bytes);
+    const auto by_switch =
+        measured.copies ? std::nullopt : in_switch_band(link, measured.ranks, measured.bytes);
     if (band.standing(measured.bus_bandwidth) == Standing::within) {
       check.candidates.push_back(link_band(link, band));
     } else if (by_switch && by_switch->standing(measured.bus_bandwidth) == Standing::within) {

@@ -13,8 +13,8 @@ namespace ddpx {
 
 enum class Standing { within, below, above };
 
-// Usual bus bandwidth of a large all-reduce over `link` on `ranks`, with the range seen on public
-// machines, carried to the count.
+// Usual bus bandwidth of an all-reduce over `link`, with the range seen on public machines, carried
+// to the count and the size.
 struct Band {
   BytesPerSecond low{};
   BytesPerSecond usual{};
@@ -22,14 +22,16 @@ struct Band {
 
   [[nodiscard]] Standing standing(BytesPerSecond measured) const;
 };
-[[nodiscard]] Band band_of(const Link& link, int ranks);
+[[nodiscard]] Band band_of(const Link& link, int ranks, Bytes bytes = Bytes(1 << 30));
 
 // What a file says of a box.
 struct MeasuredLink {
   std::string what;  // "all_reduce on 8 ranks" or "copies between GPUs"
   int ranks = 2;
   BytesPerSecond bus_bandwidth{};
-  bool falls = false;   // bandwidth falls with the size
+  bool falls = false;  // bandwidth falls with the size
+  // Of the message that reached it; bandwidth of a smaller one is no fault of the link.
+  Bytes bytes{1 << 30};
   bool copies = false;  // one pair's copies, not a collective: compared with the link's peak
 };
 
@@ -63,7 +65,8 @@ struct LinkCheck {
 
 // Band of an all-reduce that the switch adds up (NVLS): 8 H100 or H200 of one node; nullopt
 // elsewhere. NCCL's model of it gives 476 GB/s, 480 were measured.
-[[nodiscard]] std::optional<Band> in_switch_band(const Link& link, int ranks);
+[[nodiscard]] std::optional<Band> in_switch_band(const Link& link, int ranks,
+                                                 Bytes bytes = Bytes(1 << 30));
 
 // Against one link that it should be; `table` names what the figure looks like instead.
 [[nodiscard]] LinkCheck check_link(const MeasuredLink& measured, const Link& expected,

@@ -7,7 +7,7 @@
 namespace ddpx::io {
 namespace {
 
-const MeasuredLink kMeasured{"all_reduce on 8 ranks", 8, BytesPerSecond(10e9), true, false};
+const MeasuredLink kMeasured{"all_reduce on 8 ranks", 8, BytesPerSecond(10e9), true};
 
 LinkBand candidate(const char* name, double usual) {
   return {name,

@@ -30,7 +30,7 @@ const std::vector<Link> kTable{entry("nvlink4", Topology::nvlink, 296, 312, 340,
 
 MeasuredLink of(double gigabytes, int ranks = 2) {
   return {"all_reduce on " + std::to_string(ranks) + " ranks", ranks,
-          BytesPerSecond(gigabytes * 1e9), false, false};
+          BytesPerSecond(gigabytes * 1e9)};
 }
 
 void expect_80_columns(const std::string& text) {
@@ -78,7 +78,7 @@ TEST(CheckLink, what_a_switch_that_reduces_gives_is_right) {
 TEST(CheckLink, the_switch_reduces_among_eight_gpus_of_hopper_only) {
   const auto eight = in_switch_band(kTable[0], 8);
   ASSERT_TRUE(eight);
-  EXPECT_NEAR(eight->usual.value(), 476e9, 1e9);
+  EXPECT_NEAR(eight->usual.value(), 476e9, 5e9);  // and its latency at 1 GiB
   EXPECT_FALSE(in_switch_band(kTable[0], 4));
   EXPECT_FALSE(in_switch_band(kTable[0], 16));
   EXPECT_FALSE(in_switch_band(kTable[1], 8));
@@ -90,6 +90,17 @@ TEST(CheckLink, above_the_band_is_no_fault) {
   EXPECT_THAT(check.text, HasSubstr("NVLS"));
 }
 
+// 1 MiB at 46 GB/s takes 23 us on a link of 10 us: nothing is wrong with it.
+TEST(CheckLink, a_small_message_is_held_against_a_small_one) {
+  MeasuredLink measured = of(46);
+  measured.bytes = Bytes(1 << 20);
+  const LinkCheck check = check_link(measured, kTable[0], kTable);
+  EXPECT_LT(check.expected->band.usual.value(), 150e9);
+  EXPECT_THAT(check.text, HasSubstr("at 1"));
+  measured.bytes = Bytes(1 << 30);
+  EXPECT_EQ(check_link(measured, kTable[0], kTable).standing, Standing::below);
+}
+
 TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
   EXPECT_THAT(check_link(of(0.01), kTable).text, HasSubstr("No link of the table"));
   const LinkCheck check = check_link(of(20), kTable);
@@ -99,7 +110,8 @@ TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
 }
 
 TEST(CheckLink, copies_are_held_against_one_direction_of_the_link) {
-  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9), false, true};
+  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9)};
+  copies.copies = true;
   EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::within);
   copies.bus_bandwidth = BytesPerSecond(100e9);
   EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::below);
