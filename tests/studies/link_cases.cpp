@@ -151,7 +151,7 @@ void shardings(const Report& r, Verdicts& v) {
          high - low < 0.03, "a GPT of 355M on A100 and InfiniBand HDR taken");
   v.fact("U047", "and their order", "DDP, HSDP, FSDP", "DDP >= HSDP >= FSDP", said,
          ddp >= hsdp && hsdp >= fsdp,
-         ddp >= hsdp && hsdp >= fsdp ? "" : "HSDP and DDP are half a point apart");
+         ddp >= hsdp && hsdp >= fsdp ? "" : "HSDP is ahead by less than a point");
 }
 
 void bridges(const Reports& reports, Verdicts& v) {
