@@ -43,7 +43,7 @@ Link link_named(const std::string& name, const Machine& machine) {
 }
 
 Link link_of(const nlohmann::json& series, const Machine& machine) {
-  const Link inside = link_named(series.at("link"), machine);
+  Link inside = link_named(series.at("link"), machine);
   const int nodes = series.at("nodes");
   if (nodes == 1) return inside;
   return two_level(inside, link_named(series.at("inter_link"), machine),
