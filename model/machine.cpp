@@ -46,6 +46,10 @@ const Link* Machine::find_link(std::string_view link_name) const {
   return nullptr;
 }
 
+double Machine::spread(double samples) const {
+  return std::hypot(rank_spread, sample_spread / std::sqrt(std::max(samples, 1.0)));
+}
+
 BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_set,
                             BytesPerSecond usual) {
   if (points.empty()) return usual;

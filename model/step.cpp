@@ -110,7 +110,8 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   working_set_ = working_set();
   if (job.gpus > 1 && job.strategy.sync) price_collectives();
   if (job.gpus > 1)
-    slowest_ = slowest_rank(machine.rank_spread, job.gpus, std::max(job.imbalance, job.straggler));
+    slowest_ = slowest_rank(machine.spread(job.samples_per_step() / job.gpus), job.gpus,
+                            std::max(job.imbalance, job.straggler));
 }
 
 // Each channel is a block that holds a multiprocessor for as long as a collective runs.

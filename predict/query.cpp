@@ -30,7 +30,8 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
-    row.conditions = conditions(row.forecast.step, machine.rank_spread, job);
+    row.conditions = conditions(
+        row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
   }
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};

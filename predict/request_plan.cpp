@@ -103,6 +103,7 @@ void use_conditions(Query& query, const Options& options) {
 
 void use_spread(Machine& machine, const Options& options) {
   if (!options.straggler || !options.straggler->starts_with(kSpread)) return;
+  machine.sample_spread = 0;
   machine.rank_spread =
       parse_percent("--straggler spread", options.straggler->substr(kSpread.size()), kMostSpread);
 }

@@ -164,7 +164,7 @@ class Inverse {
 
   [[nodiscard]] int most_units(bool nodes) const {
     if (nodes || s_.link.topology == Topology::network) return kMostUnits;
-    return std::max(s_.job.gpus, std::min(kMostUnits, carry_over(s_.link.topology).most_ranks));
+    return std::max(s_.job.gpus, std::min(kMostUnits, s_.link.reach()));
   }
 
   [[nodiscard]] Forecast forecast_of(const Job& job, int units, bool nodes) {

@@ -75,6 +75,7 @@ struct Question {
 
 void speed_cases(const Reports& reports, Verdicts& verdicts);
 void more_speed_cases(const Reports& reports, Verdicts& verdicts);
+void curve_cases(const Reports& reports, Verdicts& verdicts);  // of docs/results/links.md
 void cause_cases(const Reports& reports, Verdicts& verdicts);
 void strategy_cases(const Reports& reports, Verdicts& verdicts);
 

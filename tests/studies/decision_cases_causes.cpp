@@ -140,7 +140,7 @@ void accumulation(const Reports& reports, Verdicts& v) {
                             forecast_of(rtx, link_named("pcie3"), 2).speedup.value -
                         1;
   v.number("U129", "2 RTX 8000, Pythia-125M, 8 micro-batches: gain, percent", "5", "3 to 8",
-           100 * gained, 3, 8, "a step of 1 s taken, in which the exchange hides behind backward");
+           100 * gained, 3, 8, "a step of 1 s taken");
   const std::string every = "8 micro-batches that all exchange: communication over that of one";
   const auto busy = [&](const Strategy& strategy) {
     return forecast_of(q, link_named("pcie3"), 2, strategy).step.communication_busy.value();
