@@ -160,9 +160,10 @@ void judge_waves(const BesideSample& sample, const Machine& machine, const Link&
                                              *price.grid, machine.device.multiprocessors,
                                              link.channels, Seconds(sample.kernel_share * beside));
   char what[160];
-  std::snprintf(what, sizeof what, "%s %s %s %.0f x %.0f -> %.0f beside all_reduce",
+  std::snprintf(what, sizeof what, "%s %s %s %.0f x %.0f -> %.0f%s beside all_reduce",
                 link.name.c_str(), std::string(name(product.dtype)).c_str(),
-                std::string(name(product.pass)).c_str(), product.rows, product.in, product.out);
+                std::string(name(product.pass)).c_str(), product.rows, product.in, product.out,
+                price.grid->persistent ? ", persistent," : "");
   report.residuals.push_back({what, beside, forecast.value(), false, ""});
 }
 

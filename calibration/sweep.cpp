@@ -69,7 +69,7 @@ BesideSample beside_sample(Backend& backend, const Beside& beside, const std::st
     sample.product_beside_seconds.push_back(t.product_beside);
     sample.collective_alone_seconds.push_back(t.collective_alone);
     sample.collective_beside_seconds.push_back(t.collective_beside);
-    sample.kernel_share += t.share / visits;
+    sample.kernel_share = std::min(1.0, sample.kernel_share + t.share / visits);
     // A visit runs one at least three times, the other as often as fits beside it.
     spent += 3.0 *
              Seconds(t.product_alone + t.collective_alone + t.product_beside + t.collective_beside);

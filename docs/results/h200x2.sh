@@ -9,6 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bin=build/bin
 links=(host-memory tcp nvlink-1ch nvlink-2ch nvlink-4ch nvlink-8ch nvlink-16ch)
+# Measured once more in another lease, with products beside them.
+again=(nvlink host-memory nvlink-4ch nvlink-8ch)
 
 if [[ ${1:-} == measure ]]; then
   mkdir -p measured
@@ -29,6 +31,7 @@ if [[ ${1:-} == measure ]]; then
 fi
 
 from=(--from calibration/measurements/h200x2.json)
+for l in "${again[@]}"; do from+=(--from "calibration/measurements/h200x2-$l-second.json"); done
 for l in "${links[@]}"; do from+=(--from "calibration/measurements/h200x2-$l.json"); done
 $bin/ddpx-calibrate "${from[@]}" -o calibration/machines/h200x2.json >docs/results/h200x2/fit.txt
 $bin/ddpx-validate --machine calibration/machines/h200x2.json \
