@@ -22,8 +22,9 @@ struct Visit {
   double bytes = 0;
 };
 
+double middle(const std::vector<double>& v) { return summarise(v, 0).median; }
+
 Visit visit_of(const BesideSample& sample) {
-  const auto middle = [](const std::vector<double>& v) { return summarise(v, 0).median; };
   Visit visit;
   visit.alone = middle(sample.collective_alone_seconds);
   visit.beside = middle(sample.collective_beside_seconds);
@@ -76,50 +77,120 @@ std::string origin_of(std::size_t pairs) {
   return "from " + std::to_string(pairs) + " pairs measured side by side";
 }
 
-// GPUs: a collective waits for room (room_after), and beside products it is slowed by the share of
-// the memory's bandwidth that these take. Pairs in which the wait would hide the rest say nothing.
-void fit_beside_memory(const std::vector<const BesideSample*>& samples, const Machine& machine,
-                       Link& link, FitReport& report) {
-  struct Pair {
-    double share;
-    double usual;  // the collective alone, and its wait for room
-    double beside;
-    double bytes;
-  };
+// What the memory can move: the machine's, or by the copy that came with a link alone.
+double memory_rate(const Measurements& measurements, const Machine& machine) {
+  if (machine.copy_bandwidth.value.value() > 0) return machine.copy_bandwidth.value.value();
+  double rate = 0;
+  for (const CopySample& copy : measurements.copies)
+    rate = std::max(rate, 2 * copy.bytes.value() / middle(copy.seconds));
+  return rate;
+}
+
+struct Pair {
+  double memory;  // share of the memory's bandwidth that the product takes beside the collective
+  double flops;   // its rate there, in kFlopsUnit
+  double usual;   // the collective alone, and its wait for room where that was timed with it
+  double beside;
+  double bytes;
+
+  [[nodiscard]] double slowdown() const { return beside / usual - 1; }
+};
+
+// nullopt for a pair in which the wait for room would hide the rest.
+std::optional<Pair> pair_of(const BesideSample& sample, const Machine& machine, double rate,
+                            int channels) {
+  const Visit visit = visit_of(sample);
+  const double kernel = middle(sample.product_beside_seconds);
+  const double memory = std::min(1.0, sample.product.bytes().value() / kernel / rate);
+  const double flops = sample.product.flops() / Seconds(kernel) / kFlopsUnit;
+  if (sample.kernel_share > 0) return Pair{memory, flops, visit.alone, visit.beside, visit.bytes};
+  const ProductPrice price = ProductTable(machine, sample.product.dtype).price(sample.product);
+  if (kernel > kShortProduct * visit.alone || !price.grid) return std::nullopt;
+  // It may come at any moment of a kernel.
+  const double room =
+      room_after(*price.grid, machine.device.multiprocessors, channels, Seconds(kernel)).value();
+  return Pair{memory, flops, visit.alone + 0.5 * room * room / kernel, visit.beside, visit.bytes};
+}
+
+struct Slopes {
+  double memory = 0;
+  double flops = 0;
+
+  [[nodiscard]] double of(const Pair& pair) const {
+    return memory * pair.memory + flops * pair.flops;
+  }
+};
+
+// Least squares on relative error. Neither slope is below zero: what a negative one would say
+// belongs to the other.
+Slopes slopes_of(const std::vector<Pair>& pairs) {
+  double mm = 0;
+  double mf = 0;
+  double ff = 0;
+  double my = 0;
+  double fy = 0;
+  for (const Pair& pair : pairs) {
+    const double weight = 1 / ((1 + pair.slowdown()) * (1 + pair.slowdown()));
+    mm += weight * pair.memory * pair.memory;
+    mf += weight * pair.memory * pair.flops;
+    ff += weight * pair.flops * pair.flops;
+    my += weight * pair.memory * pair.slowdown();
+    fy += weight * pair.flops * pair.slowdown();
+  }
+  const double determinant = mm * ff - mf * mf;
+  if (determinant > 1e-6 * mm * ff) {
+    const Slopes both{(my * ff - fy * mf) / determinant, (fy * mm - my * mf) / determinant};
+    if (both.memory >= 0 && both.flops >= 0) return both;
+    if (both.memory < 0) return {0, std::max(0.0, fy / ff)};
+  }
+  return {std::max(0.0, my / mm), 0};
+}
+
+// Nothing is fitted here: what the grid says the product takes beside the collective, and what it
+// took.
+void judge_waves(const BesideSample& sample, const Machine& machine, const Link& link,
+                 FitReport& report) {
+  if (!(sample.kernel_share > 0) || machine.products.empty()) return;
+  const Product& product = sample.product;
+  const ProductPrice price = ProductTable(machine, product.dtype).price(product);
+  if (!price.grid) return;
+  const double beside = middle(sample.product_beside_seconds);
+  const Seconds forecast = beside_collective(Seconds(middle(sample.product_alone_seconds)),
+                                             *price.grid, machine.device.multiprocessors,
+                                             link.channels, Seconds(sample.kernel_share * beside));
+  char what[160];
+  std::snprintf(what, sizeof what, "%s %s %s %.0f x %.0f -> %.0f beside all_reduce",
+                link.name.c_str(), std::string(name(product.dtype)).c_str(),
+                std::string(name(product.pass)).c_str(), product.rows, product.in, product.out);
+  report.residuals.push_back({what, beside, forecast.value(), false, ""});
+}
+
+// GPUs: a collective waits for room (room_after), and beside products it is slowed by what these
+// take of the memory's bandwidth and by what they draw.
+void fit_beside_products(const std::vector<const BesideSample*>& samples, const Machine& machine,
+                         double rate, Link& link, FitReport& report) {
+  if (!(rate > 0)) return;
   std::vector<Pair> pairs;
   for (const BesideSample* sample : samples) {
-    const Visit visit = visit_of(*sample);
-    const Product& product = sample->product;
-    const ProductPrice price = ProductTable(machine, product.dtype).price(product);
-    const double kernel = summarise(sample->product_beside_seconds, 0).median;
-    if (kernel > kShortProduct * visit.alone || !price.grid) continue;
-    const double bytes =
-        element_bytes(product.dtype) *
-        (product.rows * product.in + product.in * product.out + product.rows * product.out);
-    const double share = bytes / price.time.value() / machine.copy_bandwidth.value.value();
-    // It may come at any moment of a kernel.
-    const double room =
-        room_after(*price.grid, machine.device.multiprocessors, link.channels, Seconds(kernel))
-            .value();
-    pairs.push_back({std::min(1.0, share), visit.alone + 0.5 * room * room / kernel, visit.beside,
-                     visit.bytes});
+    if (const auto pair = pair_of(*sample, machine, rate, link.channels)) pairs.push_back(*pair);
+    judge_waves(*sample, machine, link, report);
   }
-  double xx = 0;
-  double xy = 0;
-  for (const Pair& pair : pairs) {
-    xx += pair.share * pair.share;
-    xy += pair.share * (pair.beside / pair.usual - 1);
-  }
-  if (!(xy > 0)) return;
-  const double slope = xy / xx;
+  if (pairs.empty()) return;
+  const Slopes slopes = slopes_of(pairs);
   double squares = 0;
+  double fitted_squares = 0;
   for (const Pair& pair : pairs) {
-    const double fitted = pair.usual * (1 + slope * pair.share);
+    const double fitted = pair.usual * (1 + slopes.of(pair));
     squares += (fitted / pair.beside - 1) * (fitted / pair.beside - 1);
+    fitted_squares += slopes.of(pair) * slopes.of(pair);
     report.residuals.push_back({what_of(link, pair.bytes), pair.beside, fitted, false, ""});
   }
-  link.beside_memory = {slope, std::max(kLeastError, std::sqrt(squares / xx) / slope),
-                        origin_of(pairs.size())};
+  if (!(fitted_squares > 0)) return;
+  // What the two together do not explain, over what they do.
+  const double error = std::max(kLeastError, std::sqrt(squares / fitted_squares));
+  const std::string origin = origin_of(pairs.size());
+  if (slopes.memory > 0) link.beside_memory = {slopes.memory, error, origin};
+  if (slopes.flops > 0) link.beside_flops = {slopes.flops, error, origin};
 }
 
 // Processor cores: a factor and a delay, and what the collective takes of the core.
@@ -159,7 +230,7 @@ void fit_beside(const Measurements& measurements, Machine& machine, FitReport& r
     }
     if (samples.empty()) continue;
     if (machine.device.multiprocessors > 0) {
-      fit_beside_memory(samples, machine, link, report);
+      fit_beside_products(samples, machine, memory_rate(measurements, machine), link, report);
     } else {
       fit_shared_core(samples, machine, link, report);
     }

@@ -6,8 +6,9 @@
 namespace ddpx {
 
 // For each link that has such samples. On GPUs: what a product's share of the memory's bandwidth
-// adds to a collective beside it; sets link.beside_memory. On machines whose cores move the data
-// themselves: time of a collective beside products = alone x factor + delay (factor >= 1,
+// and its rate add to a collective beside it; sets link.beside_memory and link.beside_flops, and
+// lays the wave forecast beside the products' own kernel times. On machines whose cores move the
+// data themselves: time of a collective beside products = alone x factor + delay (factor >= 1,
 // delay >= 0), least squares on relative error, and core seconds per byte from the products' loss;
 // sets link.beside_compute and link.shared_core, and machine.shared_core for links without samples
 // of their own. The machine's products and memory constants must be set.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/kernel_tiles.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 
@@ -244,7 +245,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
           k.blocks,
           static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
                                               machine.device.compute_capability)),
-          k.persistent};
+          k.persistent, k.persistent ? tiles_of(k.name, sample.product).value_or(0) : 0};
     }
     machine.products.push_back(std::move(point));
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "calibration/timed_steps.hpp"
+#include "model/blocks.hpp"
 #include "model/buckets.hpp"
 #include "model/step.hpp"
 
@@ -40,6 +41,14 @@ double bucket_count(const Network& network, const Strategy& strategy) {
   return static_cast<double>(buckets.size());
 }
 
+// All-gathers and reduce-scatters of a step by block: each block's twice (once where it stays
+// gathered) and once, the root's once each.
+double collective_count(const Network& network, const Strategy& strategy) {
+  const Blocks blocks = blocks_of(network);
+  return static_cast<double>(blocks.list.size()) * (strategy.reshard ? 3 : 2) +
+         (blocks.root_tensors > 0 ? 2 : 0);
+}
+
 // One shared step: what it takes longer than the same work alone.
 struct Shared {
   double tensors = 0;
@@ -53,6 +62,11 @@ struct Samples {
   std::vector<Shared> plain;
   std::vector<Shared> hooked;
   std::vector<double> fsdp;
+  struct ByBlock {
+    double collectives = 0;
+    double excess = 0;
+  };
+  std::vector<ByBlock> by_block;
 };
 
 Samples samples_of(const Measurements& measurements, Engine engine, const FitOptions& options) {
@@ -76,7 +90,10 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
     const Shared shared{static_cast<double>(network.tensor_count()),
                         bucket_count(network, sample.strategy),
                         median(sample) - k * one - (k - 1) * extra, median(sample)};
-    if (sample.strategy.sharding != Sharding::none) {
+    if (sample.strategy.sharding == Sharding::fsdp_block) {
+      if (k == 1 && has_blocks(network))
+        samples.by_block.push_back({collective_count(network, sample.strategy), shared.excess});
+    } else if (sample.strategy.sharding != Sharding::none) {
       if (k == 1) samples.fsdp.push_back(shared.excess);
     } else if (sample.strategy.compression) {
       samples.hooked.push_back(shared);
@@ -144,6 +161,15 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
   if (!samples.fsdp.empty()) {
     const SampleSummary fsdp = summarise(samples.fsdp, 0);
     costs.fsdp = estimate(fsdp.median, std::abs(fsdp.relative_error), samples.fsdp.size());
+  }
+  std::vector<double> launches;
+  for (const Samples::ByBlock& row : samples.by_block) {
+    const double further = row.collectives - 2;
+    if (further > 0) launches.push_back((row.excess - costs.fsdp.value.value()) / further);
+  }
+  if (!launches.empty()) {
+    const SampleSummary launch = summarise(launches, 0);
+    costs.fsdp_launch = estimate(launch.median, std::abs(launch.relative_error), launches.size());
   }
   if (samples.plain.empty()) return;
   const PerTensorAndBucket fit = fit_shared(samples.plain);

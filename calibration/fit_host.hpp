@@ -10,7 +10,8 @@ namespace ddpx {
 //   T(K) - K T(1)                = (K-1) extra
 //   T(shared) - T(alone)         = sync tensors + per_bucket buckets      (least squares)
 //   T(with a hook) - T(shared)   = hook_per_bucket buckets
-//   T(FSDP) - T(alone)           = fsdp
+//   T(FSDP, one unit) - T(alone) = fsdp
+//   T(FSDP by block) - T(alone)  = fsdp + fsdp_launch (collectives - 2)
 // A shared step counts only beside the step of the same network alone. What there are no such steps
 // of keeps its prior. machine.host must have been fitted (fit_compute.hpp).
 void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,

@@ -30,9 +30,26 @@ constexpr double kHostTime =
     1.3;  // below this multiple of the fastest call a size is bound by the host
 
 struct TimedSize {
-  std::vector<double> seconds;
+  std::vector<double> medians;  // one for each time it was measured
+  double relative_error = 0;    // the largest of theirs
   bool framework = false;
+
+  [[nodiscard]] double median() const { return summarise(medians, 0.0).median; }
 };
+
+// How far a link's measurements of the same size lie apart, in logarithms: the spread that one more
+// would be drawn from.
+double apart(std::span<const double> medians) {
+  double sum = 0;
+  double squares = 0;
+  for (const double m : medians) {
+    sum += std::log(m);
+    squares += std::log(m) * std::log(m);
+  }
+  const double n = static_cast<double>(medians.size());
+  const double variance = std::max(0.0, (squares - sum * sum / n) / (n - 1));
+  return std::sqrt(variance * (1 + 1 / n));
+}
 
 // Queued device time is the better measurement of the same thing: a framework's sizes are used only
 // above the last of those.
@@ -51,7 +68,10 @@ std::map<double, TimedSize> times_by_size(std::span<const CollectiveSample* cons
       continue;
     }
     TimedSize& size = sizes[sample->call.bytes.value()];
-    size.seconds.insert(size.seconds.end(), sample->seconds.begin(), sample->seconds.end());
+    const SampleSummary time = summarise(sample->seconds, 0.0);
+    size.medians.push_back(time.median);
+    if (sample->seconds.size() > 1)
+      size.relative_error = std::max(size.relative_error, time.relative_error);
     size.framework = framework;
   }
   if (unused > 0) {
@@ -88,13 +108,14 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
                FitReport& report) {
   std::vector<CurvePoint> points;
   std::vector<double> spreads;
+  std::vector<double> between;
   double fastest_call = std::numeric_limits<double>::infinity();
   const std::map<double, TimedSize> sizes = times_by_size(samples, report);
   for (const auto& [bytes, size] : sizes) {
-    const SampleSummary time = summarise(size.seconds, 0.0);
-    points.push_back({Bytes(bytes), Seconds(time.median), false, ""});
-    if (size.seconds.size() > 1) spreads.push_back(time.relative_error);
-    if (size.framework) fastest_call = std::min(fastest_call, time.median);
+    points.push_back({Bytes(bytes), Seconds(size.median()), false, ""});
+    if (size.relative_error > 0) spreads.push_back(size.relative_error);
+    if (size.medians.size() > 1) between.push_back(apart(size.medians));
+    if (size.framework) fastest_call = std::min(fastest_call, size.median());
   }
   for (CurvePoint& point : points) {
     if (!sizes.at(point.bytes.value()).framework || point.time.value() > kHostTime * fastest_call)
@@ -108,8 +129,11 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   Curve curve(call, fit.lines, fit.points);
   // The spread at the sizes that matter, not at the small ones that start cold: the median over
   // sizes.
-  const double spread = spreads.empty() ? 0.0 : summarise(spreads, 0.0).median;
-  curve.relative_error = std::max(kCurveFloor, spread);
+  const auto usual = [](const std::vector<double>& of) {
+    return of.empty() ? 0.0 : summarise(of, 0.0).median;
+  };
+  // What lies between measurements contains what lies within one.
+  curve.relative_error = std::max({kCurveFloor, usual(spreads), usual(between)});
   // Too few sizes to interpolate, or times that fall as the size grows: as unsure as the lines are.
   if (!trustworthy(fit.points))
     curve.relative_error = std::max({curve.relative_error, fit.residual, kUntrustedError});

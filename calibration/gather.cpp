@@ -58,13 +58,13 @@ void add_log(const std::string& text, const std::string& path, const std::string
              std::make_move_iterator(samples.end()));
 }
 
-// What --only-link measured has no machine in it.
-bool has_only_links(const Measurements& m) {
-  return m.products.empty() && m.steps.empty() && m.copies.empty();
-}
+// What --only-link measured has no machine in it, but the memory that products beside collectives
+// were measured with.
+bool has_only_links(const Measurements& m) { return m.products.empty() && m.steps.empty(); }
 
 // A further transport of the same machine: ranks that reached each other another way were a process
-// set, and so a file, of their own.
+// set, and so a file, of their own. A link that was measured several times is one link, and what
+// lies between its measurements is part of its error.
 void add_links(Measurements other, const std::string& path, Gathered& gathered) {
   if (!has_only_links(other)) {
     if (!gathered.only_links) {
@@ -76,12 +76,15 @@ void add_links(Measurements other, const std::string& path, Gathered& gathered) 
   }
   Measurements& all = gathered.measurements;
   for (LinkDescription& link : other.links) {
-    const bool known = std::any_of(all.links.begin(), all.links.end(),
-                                   [&](const LinkDescription& l) { return l.name == link.name; });
-    if (known)
-      throw InputError(path, "measures the link " + io::quoted(link.name) +
-                                 ", which another --from has; give one of them");
-    all.links.push_back(std::move(link));
+    const auto known = std::find_if(all.links.begin(), all.links.end(),
+                                    [&](const LinkDescription& l) { return l.name == link.name; });
+    if (known == all.links.end()) {
+      all.links.push_back(std::move(link));
+    } else if (known->topology != link.topology || known->channels != link.channels) {
+      throw InputError(path, "measures another link " + io::quoted(link.name) +
+                                 " than an earlier --from: topology or channels differ; measure "
+                                 "it under a name of its own (--link)");
+    }
   }
   std::move(other.collectives.begin(), other.collectives.end(),
             std::back_inserter(all.collectives));

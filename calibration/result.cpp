@@ -27,6 +27,7 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
     return {io::to_json(machine), summary_text(machine, report, shown)};
   }
   Machine holder;
+  holder.device = gathered.measurements.device;
   fit_links(gathered.measurements, options, holder, report);
   fit_beside(gathered.measurements, holder, report);
   return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};

@@ -69,6 +69,7 @@ BesideSample beside_sample(Backend& backend, const Beside& beside, const std::st
     sample.product_beside_seconds.push_back(t.product_beside);
     sample.collective_alone_seconds.push_back(t.collective_alone);
     sample.collective_beside_seconds.push_back(t.collective_beside);
+    sample.kernel_share += t.share / visits;
     // A visit runs one at least three times, the other as often as fits beside it.
     spent += 3.0 *
              Seconds(t.product_alone + t.collective_alone + t.product_beside + t.collective_beside);
@@ -85,26 +86,39 @@ class Sweep {
   }
 
   void run() {
-    std::size_t done = 0;
-    for (const Task& task : plan_.tasks) {
-      // The sum of samples decides, not a clock: it is the same on all ranks.
-      if (spent_ > plan_.budget && task.level > 0) {
-        note_unfinished(plan_.tasks.size() - done);
-        break;
-      }
-      hooks_.before({done, plan_.tasks.size(), left_, describe(task.work)}, measurements_);
-      carry_out(task);
-      left_ -= task.estimate;
-      ++done;
-    }
+    const bool recorded = measurements_.device.multiprocessors > 0;
+    carry_out_those([&](const Work& work) { return !recorded || !is_pair(work); });
+    const Seconds planned = spent_;
     revisit();
     say_remarks();
     look_again();
+    spent_ = planned;
+    // GPUs show pairs by kernel records, which nothing else is to be timed beside.
+    carry_out_those([&](const Work& work) { return recorded && is_pair(work); });
+    if (unfinished_ > 0) note_unfinished(unfinished_);
     record_kernels();
-    hooks_.before({done, plan_.tasks.size(), Seconds{}, ""}, measurements_);
+    hooks_.before({done_count_, plan_.tasks.size(), Seconds{}, ""}, measurements_);
   }
 
  private:
+  static bool is_pair(const Work& work) { return std::holds_alternative<Beside>(work); }
+
+  template <class Wanted>
+  void carry_out_those(const Wanted& wanted) {
+    for (const Task& task : plan_.tasks) {
+      if (!wanted(task.work)) continue;
+      // The sum of samples decides, not a clock: it is the same on all ranks.
+      if (spent_ > plan_.budget && task.level > 0) {
+        ++unfinished_;
+        continue;
+      }
+      hooks_.before({done_count_, plan_.tasks.size(), left_, describe(task.work)}, measurements_);
+      carry_out(task);
+      left_ -= task.estimate;
+      ++done_count_;
+    }
+  }
+
   void carry_out(const Task& task) {
     if (const auto* beside = std::get_if<Beside>(&task.work)) {
       measurements_.besides.push_back(
@@ -223,6 +237,8 @@ class Sweep {
   std::string link_;
   Seconds left_{};
   Seconds spent_{};
+  std::size_t done_count_ = 0;
+  std::size_t unfinished_ = 0;
   // An operation that has been measured, and where its samples lie.
   struct Done {
     const Task* task = nullptr;

@@ -35,7 +35,9 @@ std::vector<Strategy> shared_strategies() {
   hooked_many.compression = DType::fp16;
   Strategy fsdp;
   fsdp.sharding = Sharding::fsdp_unit;
-  return {Strategy{}, many, hooked, hooked_many, fsdp};
+  Strategy by_block;
+  by_block.sharding = Sharding::fsdp_block;
+  return {Strategy{}, many, hooked, hooked_many, fsdp, by_block};
 }
 
 void add_host_tasks(int ranks, std::vector<StepTask>& tasks) {

@@ -53,7 +53,7 @@ JsonObject sample_json(const LaunchSample& sample) {
 
 BesideSample beside_sample_of(const Reader& from) {
   from.only({"link", "product", "call", "product_alone_times_s", "product_beside_times_s",
-             "collective_alone_times_s", "collective_beside_times_s"});
+             "collective_alone_times_s", "collective_beside_times_s", "kernel_share"});
   const Reader product = from.at("product");
   product.only({"pass", "dtype", "rows", "in", "out"});
   const Reader call = from.at("call");
@@ -66,6 +66,7 @@ BesideSample beside_sample_of(const Reader& from) {
   sample.product_beside_seconds = from.at("product_beside_times_s").all_positive();
   sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive();
   sample.collective_beside_seconds = from.at("collective_beside_times_s").all_positive();
+  if (const auto share = from.find("kernel_share")) sample.kernel_share = share->share();
   return sample;
 }
 
@@ -85,6 +86,7 @@ JsonObject sample_json(const BesideSample& sample) {
   members.emplace_back("product_beside_times_s", array_json(sample.product_beside_seconds));
   members.emplace_back("collective_alone_times_s", array_json(sample.collective_alone_seconds));
   members.emplace_back("collective_beside_times_s", array_json(sample.collective_beside_seconds));
+  if (sample.kernel_share > 0) members.emplace_back("kernel_share", sample.kernel_share);
   return members;
 }
 

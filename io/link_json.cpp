@@ -23,6 +23,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "channels",
                                                 "beside_compute",
                                                 "beside_memory",
+                                                "beside_flops",
                                                 "shared_core",
                                                 "burst_s",
                                                 "curves",
@@ -63,6 +64,9 @@ Link figures_of(const Reader& from) {
   }
   if (const auto memory = from.find("beside_memory")) {
     link.beside_memory = estimate_of<double>(*memory);
+  }
+  if (const auto flops = from.find("beside_flops")) {
+    link.beside_flops = estimate_of<double>(*flops);
   }
   if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
   if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst);
@@ -121,6 +125,8 @@ JsonObject link_json(const Link& link) {
   }
   if (link.beside_memory.value > 0)
     members.emplace_back("beside_memory", estimate_json(link.beside_memory));
+  if (link.beside_flops.value > 0)
+    members.emplace_back("beside_flops", estimate_json(link.beside_flops));
   if (link.shared_core) members.emplace_back("shared_core", shared_core_json(*link.shared_core));
   append_known(members, "burst_s", link.burst);
   members.emplace_back("curves", std::move(curves));

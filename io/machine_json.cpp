@@ -34,11 +34,12 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "notes"};
 
 KernelGrid grid_of(const Reader& from) {
-  from.only({"blocks", "per_multiprocessor", "persistent"});
+  from.only({"blocks", "per_multiprocessor", "persistent", "tiles"});
   KernelGrid grid;
   grid.blocks = from.at("blocks").positive();
   grid.per_multiprocessor = from.at("per_multiprocessor").positive();
   grid.persistent = from.at("persistent").boolean();
+  if (const auto tiles = from.find("tiles")) grid.tiles = tiles->positive();
   return grid;
 }
 
@@ -63,6 +64,7 @@ JsonObject point_json(const ProductPoint& point) {
     JsonObject grid;
     grid.emplace_back("blocks", point.grid->blocks);
     grid.emplace_back("per_multiprocessor", point.grid->per_multiprocessor);
+    if (point.grid->tiles > 0) grid.emplace_back("tiles", point.grid->tiles);
     grid.emplace_back("persistent", point.grid->persistent);
     members.emplace_back("grid", std::move(grid));
   }

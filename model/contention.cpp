@@ -6,10 +6,29 @@
 namespace ddpx {
 namespace {
 
-// A persistent kernel spreads its tiles over the blocks it could place, so it slows about evenly,
-// and a little more than its share: the bf16 library kernels of two H200 took 1.30-1.42 beside 24
-// channels (S/(S-c) = 1.22) and 1.05-1.28 beside 4 (1.03).
+// A persistent kernel of unknown tiles slows a little more than its share of multiprocessors: most
+// library kernels of two H200 took 1.25-1.47 beside 24 channels (S/(S-c) = 1.22) and 1.06-1.26
+// beside 4 (1.03).
 constexpr double kPersistentExcess = 1.12;
+// A block alone uses this much of its multiprocessor: kernels of 128 blocks, two of which a
+// multiprocessor can hold, took 1.64 times as long where 20 had to share, and those of 256 1.45
+// times with three instead of two (two H200).
+constexpr double kOneBlock = 0.82;
+
+double turns(double blocks) { return std::max(1.0, kOneBlock * blocks); }
+
+// Time of a kernel in units of one block that has a multiprocessor to itself.
+double kernel_time(const KernelGrid& grid, int multiprocessors) {
+  const double each = std::max(1.0, grid.per_multiprocessor);
+  const double full = waves(grid, multiprocessors) - 1;
+  const double last = grid.blocks - full * each * multiprocessors;
+  // Blocks of one wave end together and make room for the rest side by side on few
+  // multiprocessors; after several waves they end one by one, and the rest spreads.
+  const double side_by_side = full == 1 ? std::min(each, last) : std::ceil(last / multiprocessors);
+  return full * turns(each) + turns(side_by_side);
+}
+
+double rounds(double tiles, double blocks) { return std::max(1.0, std::ceil(tiles / blocks)); }
 
 }  // namespace
 
@@ -68,8 +87,12 @@ double fluid_slowdown(int multiprocessors, int channels) {
 
 double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels) {
   if (channels <= 0) return 1.0;
-  if (grid.persistent) return kPersistentExcess * fluid_slowdown(multiprocessors, channels);
-  return waves(grid, std::max(1, multiprocessors - channels)) / waves(grid, multiprocessors);
+  const int left = std::max(1, multiprocessors - channels);
+  if (grid.persistent && !(grid.tiles > 0))
+    return kPersistentExcess * fluid_slowdown(multiprocessors, channels);
+  if (grid.persistent)
+    return (rounds(grid.tiles - channels, left) + 1) / rounds(grid.tiles, multiprocessors);
+  return std::max(1.0, kernel_time(grid, left) / kernel_time(grid, multiprocessors));
 }
 
 Seconds room_after(const KernelGrid& grid, int multiprocessors, int channels, Seconds duration) {
@@ -96,8 +119,9 @@ Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiproces
   // apart.
   constexpr double kManyWaves = 1e6;
   const double alone_waves = waves(grid, multiprocessors);
-  if (grid.persistent || !(alone_waves < kManyWaves))
-    return beside_collective(alone, slowdown, beside);
+  const bool quantised =
+      !grid.persistent && waves(grid, std::max(1, multiprocessors - channels)) > alone_waves;
+  if (!quantised || !(alone_waves < kManyWaves)) return beside_collective(alone, slowdown, beside);
   if (!(beside < alone * slowdown)) return alone * slowdown;
   // Slots free from the start complete a block every `block`; the collective's slots do from
   // `beside` on.
@@ -118,7 +142,7 @@ Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiproces
     const double time = std::min(on_free, on_late);
     const double done = free_slots * std::floor(time / block + kRounding) +
                         late_slots * std::max(0.0, std::floor((time - late) / block + kRounding));
-    if (done >= grid.blocks - kRounding) return std::max(alone, Seconds(time));
+    if (done >= grid.blocks - kRounding) return std::clamp(Seconds(time), alone, alone * slowdown);
     (on_free <= on_late ? k : j) += 1;
   }
 }

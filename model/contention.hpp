@@ -1,11 +1,19 @@
 // What a product pays for a collective that runs beside it: wave quantisation.
 //
-// A kernel's thread blocks are placed `per_multiprocessor` at a time on each of S multiprocessors;
-// when they do not all fit they run in waves. A collective holds one multiprocessor per channel
-// (NCCL launches one block per channel and the block leaves no room for a product's), so the kernel
-// has S - c left:
+// A collective holds one multiprocessor per channel (NCCL launches one block per channel and the
+// block leaves no room for a product's), so that a kernel has S - c of S left. Its thread blocks
+// are placed o (`per_multiprocessor`) at a time on each; when they do not all fit they run in
+// waves. Blocks that share a multiprocessor take turns: n of them take max(1, 0.82 n) times as long
+// as one. So with one block each
 //
-//   alone   ceil(blocks / (o S)) waves,   beside   ceil(blocks / (o (S - c))) waves.
+//   alone   ceil(blocks / S) waves,   beside   ceil(blocks / (S - c)) waves,
+//
+// and with several the last wave counts by how many of them share a multiprocessor.
+//
+// A persistent kernel takes T tiles in rounds. Its blocks that find no multiprocessor come when an
+// early one has ended, each with its first tile: one round more,
+//
+//   alone   ceil(T / S),   beside   ceil((T - c) / (S - c)) + 1.
 //
 // Confirmed on kernel records of two H200 (docs/model.md). When the collective ends before the
 // kernel does, its multiprocessors take blocks from then on: list scheduling of equal blocks.
@@ -21,6 +29,7 @@ struct KernelGrid {
   double blocks = 0;              // thread blocks launched
   double per_multiprocessor = 1;  // blocks resident on one multiprocessor at once
   bool persistent = false;        // grid = number of multiprocessors; it distributes its own tiles
+  double tiles = 0;               // that a persistent kernel distributes; 0: not known
 };
 
 // Per-multiprocessor limits of a GPU (CUDA programming guide, "Technical Specifications per Compute
@@ -41,7 +50,7 @@ struct ResidencyLimits {
 [[nodiscard]] int resident_blocks(int threads, int registers_per_thread, int shared_bytes,
                                   int compute_capability);
 
-// Waves of the grid on `multiprocessors`.
+// Waves of the grid on `multiprocessors`, of a persistent kernel one.
 [[nodiscard]] double waves(const KernelGrid& grid, int multiprocessors);
 
 // Share of its slots that the grid's waves fill: blocks / (o S waves). Below 1 a smaller grid would

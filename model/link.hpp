@@ -28,6 +28,9 @@ struct SharedCore {
   Estimate<Seconds> delay;
 };
 
+// What Link::beside_flops is counted in.
+inline constexpr FlopsPerSecond kFlopsUnit{1e15};
+
 struct Link {
   std::string name;   // "nvlink4", or the user's own words
   std::string title;  // "NVLink 4 (H100, H200), 18 links"
@@ -47,10 +50,12 @@ struct Link {
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
   Estimate<double> beside_compute{1.0, 0.0, ""};
-  // On GPUs: how much longer a collective takes beside a product that keeps the memory busy all the
-  // time; beside one that takes a share u of its bandwidth, 1 + u x this. 0 where not known.
+  // On GPUs: beside a product that takes a share u of the memory's bandwidth and does f flops per
+  // second a collective takes 1 + u x beside_memory + f x beside_flops of its time alone. (What a
+  // product draws lowers the clock at which the collective's blocks move data.) 0 where not known.
   Estimate<double> beside_memory{0.0, 0.0, ""};
-  std::optional<SharedCore> shared_core;  // nullopt: the machine's
+  Estimate<double> beside_flops{0.0, 0.0, ""};  // per kFlopsUnit
+  std::optional<SharedCore> shared_core;        // nullopt: the machine's
   // Time that a collective saves when the link was idle for at least as long before it; a shorter
   // pause saves its own length. Token buckets do that (tc-tbf(8), the bursts of cloud instances):
   // idle time fills them, up to their depth, and they empty at the link's rate. 0: every byte waits

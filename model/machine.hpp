@@ -40,7 +40,9 @@ struct HostCosts {
   Estimate<Seconds> sync_per_tensor;    // DDP's hooks and copies
   Estimate<Seconds> per_bucket;         // launching a bucket's collective
   Estimate<Seconds> hook_per_bucket;    // a compression hook
-  Estimate<Seconds> fsdp;               // FSDP's own work in a step
+  Estimate<Seconds> fsdp;               // FSDP's own work in a step, of one unit
+  // Each of FSDP's collectives beyond one unit's two; nullopt: what launching a bucket's costs.
+  std::optional<Estimate<Seconds>> fsdp_launch;
 };
 
 enum class Engine { native, torch };

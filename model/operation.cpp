@@ -37,6 +37,10 @@ std::optional<Enum> find_value(const Names<Enum, N>& names, std::string_view wor
 
 }  // namespace
 
+Bytes Product::bytes() const {
+  return Bytes(element_bytes(dtype) * (rows * in + in * out + rows * out));
+}
+
 std::string_view name(DType dtype) { return find_name(kDTypes, dtype); }
 std::string_view name(Pass pass) { return find_name(kPasses, pass); }
 std::string_view name(Collective kind) { return find_name(kCollectives, kind); }

@@ -28,6 +28,8 @@ struct Product {
   double out = 0;
 
   [[nodiscard]] Flops flops() const { return Flops(2.0 * rows * in * out); }
+  // Memory traffic with both operands and the result moved once.
+  [[nodiscard]] Bytes bytes() const;
 };
 
 struct CollectiveCall {

@@ -148,18 +148,12 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
   const double samples = job_.samples_per_micro_batch();
   Shape shape;
   const auto add = [&](Work& work, Pass pass, const LayerProduct& p) {
-    const ProductPrice price =
-        products.price({pass, job_.dtype, p.rows_per_sample * samples, p.in, p.out});
+    const Product product{pass, job_.dtype, p.rows_per_sample * samples, p.in, p.out};
+    const ProductPrice price = products.price(product);
     extrapolated_ = extrapolated_ || price.extrapolated;
     const double seconds = p.count * price.time.value();
-    if (link_.beside_memory.value > 0) {
-      const double rows = p.rows_per_sample * samples;
-      const double bytes =
-          p.count * element_bytes(job_.dtype) * (rows * p.in + p.in * p.out + rows * p.out);
-      const double moved =
-          work.memory_share * work.seconds + bytes / machine_.copy_bandwidth.value.value();
-      work.memory_share = std::min(1.0, moved / (work.seconds + seconds));
-    }
+    work.bytes += p.count * product.bytes().value();
+    work.flops += p.count * product.flops().value();
     work.kernels += p.count;
     work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
                            (work.seconds + seconds);
@@ -171,6 +165,8 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     if (layer.needs_data_gradient) add(shape.backward[0], Pass::data_gradient, p);
     add(shape.backward[1], Pass::weight_gradient, p);
   }
+  for (Work& work : shape.backward) set_rates(work);
+  set_rates(shape.forward);
   add_given_times(layer, samples, shape);
   const double element = is_half(job_.dtype) ? 0.5 : 1.0;
   shape.forward_traffic = layer.forward_bytes * samples * element;
@@ -193,6 +189,17 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
   shapes_.push_back(shape);
   shape_layers_.push_back(&layer);
   return shapes_.size() - 1;
+}
+
+// A product that a collective stretches asks for less of the memory at a time.
+void StepModel::set_rates(Work& work) const {
+  const int multiprocessors = machine_.device.multiprocessors;
+  if (job_.gpus == 1 || multiprocessors == 0 || channels_ == 0 || !(work.seconds > 0)) return;
+  const double stretched =
+      work.seconds * (work.grid ? wave_slowdown(*work.grid, multiprocessors, channels_)
+                                : fluid_slowdown(multiprocessors, channels_));
+  work.memory_share = std::min(1.0, work.bytes / stretched / machine_.copy_bandwidth.value.value());
+  work.flops_rate = FlopsPerSecond(work.flops / stretched);
 }
 
 double StepModel::settled_clock(const Shift& shift) const {

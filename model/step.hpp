@@ -111,8 +111,12 @@ class StepModel {
     double seconds = 0;          // alone
     double variance_weight = 0;  // relative error of `seconds`
     std::optional<KernelGrid> grid;
-    double memory_share = 0;  // of the memory's bandwidth, while it runs
-    double kernels = 0;       // that it is made of
+    double kernels = 0;  // that it is made of
+    double bytes = 0;    // that it moves in all, and flops
+    double flops = 0;
+    // Beside a collective, so slowed by it: share of the memory's bandwidth, and its rate.
+    double memory_share = 0;
+    FlopsPerSecond flops_rate{};
   };
   struct LayerWork {
     std::size_t shape = 0;  // index into shapes_
@@ -142,6 +146,7 @@ class StepModel {
   void add_exchange(Exchange exchange);
   [[nodiscard]] const Link& link_of(const Exchange& exchange) const;
   [[nodiscard]] Bytes working_set() const;
+  void set_rates(Work& work) const;
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
   double settled_clock(const Shift& shift) const;

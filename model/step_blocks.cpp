@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/step_context.hpp"
+#include "model/step_queue.hpp"
 
 namespace ddpx {
 
@@ -18,49 +18,22 @@ struct StepModel::BlockWalk {
   Context& c;
   Step& step;
 
-  struct Running {
-    std::size_t exchange = 0;
-    double alone = 0;
-    double start = 0;
-    double end = 0;
-  };
-  std::vector<Running> queue{};
+  Queue queue{c, m.collectives_.size()};
 
   void add(Term term, double seconds) const {
     step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
-  }
-  [[nodiscard]] double left() const {
-    return queue.empty() ? 0 : std::max(0.0, queue.back().end - c.now);
   }
   // Collectives per unit: gather, scatter and, with replicas, the all-reduce.
   [[nodiscard]] std::size_t first_of(std::size_t unit) const {
     return unit * (m.job_.strategy.hybrid ? 3 : 2);
   }
 
-  std::size_t launch(std::size_t exchange, double ready) {
-    const double free = queue.empty() ? -c.optimizer() : queue.back().end;
-    const double start = std::max(ready, free);
-    const double alone = c.collective_after(start - free, exchange);
-    queue.push_back(
-        {exchange, alone, start, start + alone * c.collective_slowdown + c.collective_delay});
-    return queue.size() - 1;
-  }
-
   // Compute stops for collective `i`: until it ends nothing runs beside the queue.
   void wait(std::size_t i) {
-    if (queue[i].end <= c.now) return;
-    double free = c.now;
-    for (std::size_t j = 0; j < queue.size(); ++j) {
-      Running& r = queue[j];
-      if (r.end <= c.now) continue;
-      const double length = r.end - r.start;
-      const double done = std::max(0.0, c.now - r.start) / length;
-      if (r.start > c.now) r.start = free;
-      r.end = free + (1.0 - done) * (j <= i ? r.alone : length);
-      free = r.end;
-    }
-    add(Term::exposed_communication, queue[i].end - c.now);
-    c.now = queue[i].end;
+    queue.settle(i + 1);
+    if (queue.end(i) <= c.now) return;
+    add(Term::exposed_communication, queue.end(i) - c.now);
+    c.now = queue.end(i);
   }
 
   void run(double alone, double stretched, Term term) const {
@@ -68,27 +41,12 @@ struct StepModel::BlockWalk {
     add(Term::contention, stretched - alone);
     c.now += stretched;
   }
-  void product(const Work& work, Term term) const {
+  void product(const Work& work, Term term) {
     if (work.seconds <= 0) return;
-    const Seconds alone(c.product(work));
-    const int multiprocessors = m.machine_.device.multiprocessors;
-    const Seconds stretched =
-        work.grid && multiprocessors > 0
-            ? beside_collective(alone, *work.grid, multiprocessors, m.channels_, Seconds(left()))
-            : beside_collective(alone, c.fluid, Seconds(left()));
-    run(alone.value(), stretched.value(), term);
+    const double alone = c.product(work);
+    run(alone, queue.beside_product(alone, work), term);
   }
-  // Memory-bound work and collectives beside it each lose what the other takes.
-  void memory(double alone, Term term) {
-    const double stretched =
-        beside_collective(Seconds(alone), c.memory_slowdown, Seconds(left())).value();
-    for (Running& r : queue) {
-      if (r.end <= c.now) continue;
-      r.end += stretched - alone;
-      if (r.start > c.now) r.start += stretched - alone;
-    }
-    run(alone, stretched, term);
-  }
+  void memory(double alone, Term term) { run(alone, queue.beside_memory(alone), term); }
   // Out of the gathered buffer into parameters, or of gradients into the scattered one.
   void copy(std::size_t exchange) {
     const Exchange& e = m.collectives_[exchange];
@@ -105,18 +63,18 @@ void StepModel::BlockWalk::forward() {
   const std::size_t root = first_of(blocks.size());
   std::size_t gathered = 0;
   if (m.blocks_.root_tensors > 0) {
-    const std::size_t gather = launch(root, c.now);
-    gathered = launch(first_of(0), c.now);
+    const std::size_t gather = queue.launch(root);
+    gathered = queue.launch(first_of(0));
     wait(gather);
     copy(root);
   } else {
-    gathered = launch(first_of(0), c.now);
+    gathered = queue.launch(first_of(0));
   }
   std::size_t b = 0;
   for (std::size_t i = 0; i < m.layers_.size(); ++i) {
     if (b < blocks.size() && blocks[b].begin == i) {
       wait(gathered);
-      if (b + 1 < blocks.size()) gathered = launch(first_of(b + 1), c.now);
+      if (b + 1 < blocks.size()) gathered = queue.launch(first_of(b + 1));
       copy(first_of(b));
       ++b;
     }
@@ -135,12 +93,12 @@ void StepModel::BlockWalk::backward() {
   std::size_t b = blocks.size();
   std::size_t scattered = queue.size();  // of the block after the present one
   bool scatters = false;
-  if (again) gathered = launch(first_of(b - 1), c.now);
+  if (again) gathered = queue.launch(first_of(b - 1));
   for (std::size_t i = m.layers_.size(); i-- > 0;) {
     if (b > 0 && blocks[b - 1].end == i + 1 && again) {
       wait(gathered);
       copy(first_of(b - 1));
-      if (b > 1) gathered = launch(first_of(b - 2), c.now);
+      if (b > 1) gathered = queue.launch(first_of(b - 2));
     }
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
@@ -152,48 +110,54 @@ void StepModel::BlockWalk::backward() {
     --b;
     if (scatters) wait(scattered);
     copy(first_of(b) + 1);
-    scattered = launch(first_of(b) + 1, c.now);
+    scattered = queue.launch(first_of(b) + 1);
     scatters = true;
   }
   if (m.blocks_.root_tensors > 0) {
     wait(scattered);
     copy(first_of(blocks.size()) + 1);
-    scattered = launch(first_of(blocks.size()) + 1, c.now);
+    scattered = queue.launch(first_of(blocks.size()) + 1);
   }
   wait(scattered);
-  for (const Running& r : queue) {
-    const Exchange& e = m.collectives_[r.exchange];
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const Exchange& e = m.collectives_[queue.exchange(i)];
     c.span(Stream::communication,
            e.kind == Collective::all_gather ? "all-gather" : "reduce-scatter",
-           r.exchange / first_of(1), r.start, r.end);
+           queue.exchange(i) / first_of(1), queue.start(i), queue.end(i));
   }
   if (m.job_.strategy.hybrid) {
     replicas();
   } else {
-    for (const Running& r : queue) step.communication_busy += Seconds(r.end - r.start);
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      step.communication_busy += Seconds(queue.end(i) - queue.start(i));
   }
 }
 
 // Shards are all-reduced between the nodes as they come out of their reduce-scatters.
 void StepModel::BlockWalk::replicas() {
-  std::vector<Running> all = queue;
+  struct Busy {
+    double start = 0;
+    double end = 0;
+  };
+  std::vector<Busy> all;
   double free = 0;
-  for (const Running& r : queue) {
-    if (m.collectives_[r.exchange].kind != Collective::reduce_scatter) continue;
-    const double start = std::max(free, r.end);
-    free = start + c.collective(r.exchange + 1);
-    all.push_back({r.exchange + 1, free - start, start, free});
-    c.span(Stream::between, "all-reduce", r.exchange / first_of(1), start, free);
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    all.push_back({queue.start(i), queue.end(i)});
+    const std::size_t exchange = queue.exchange(i);
+    if (m.collectives_[exchange].kind != Collective::reduce_scatter) continue;
+    const double start = std::max(free, queue.end(i));
+    free = start + c.collective(exchange + 1);
+    all.push_back({start, free});
+    c.span(Stream::between, "all-reduce", exchange / first_of(1), start, free);
   }
   add(Term::exposed_communication, std::max(0.0, free - c.now));
   c.now = std::max(c.now, free);
   // Busy is the time in which any of them runs.
-  std::sort(all.begin(), all.end(),
-            [](const Running& a, const Running& b) { return a.start < b.start; });
+  std::sort(all.begin(), all.end(), [](const Busy& a, const Busy& b) { return a.start < b.start; });
   double covered = all.front().start;
-  for (const Running& r : all) {
-    step.communication_busy += Seconds(std::max(0.0, r.end - std::max(r.start, covered)));
-    covered = std::max(covered, r.end);
+  for (const Busy& busy : all) {
+    step.communication_busy += Seconds(std::max(0.0, busy.end - std::max(busy.start, covered)));
+    covered = std::max(covered, busy.end);
   }
 }
 

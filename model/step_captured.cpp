@@ -68,12 +68,12 @@ double StepModel::host_seconds() const {
   const double times = job_.strategy.synchronisations();
   const double launch = costs->per_bucket.value.value();
   if (!job_.strategy.bucketed()) {
-    // One unit's cost was measured; every further one launches its collectives as a bucket does.
     double launches = 0;
     for (const Exchange& exchange : collectives_) launches += exchange.per_step;
     const double of_one_unit = 2.0 * times;
+    const double further = costs->fsdp_launch ? costs->fsdp_launch->value.value() : launch;
     return seconds + times * costs->fsdp.value.value() +
-           std::max(0.0, launches - of_one_unit) * launch;
+           std::max(0.0, launches - of_one_unit) * further;
   }
   const double buckets = static_cast<double>(buckets_.size());
   seconds += times * (tensors * costs->sync_per_tensor.value.value() + buckets * launch);

@@ -17,14 +17,6 @@ constexpr double kMostOfCore = 0.6;
 // A burst, too, takes some time to cross the link.
 constexpr double kMostSaved = 0.9;
 
-// Share of the memory bandwidth that a collective takes while it runs: measured, or its traffic
-// per byte on the bus.
-double memory_share(const Machine& machine, const Link& link, double z) {
-  if (machine.memory_beside) return std::max(0.0, machine.memory_beside->shifted(z) - 1.0);
-  const double share = kCollectiveTraffic * (link.bus_bandwidth() / machine.copy_bandwidth.value);
-  return std::min(share * std::max(0.0, 1.0 + kCollectiveTrafficError * z), 1.0);
-}
-
 // In bytes per second, moved by `z` standard errors.
 double bandwidth(const Estimate<BytesPerSecond>& usual, std::span<const MemoryPoint> points,
                  Bytes working_set, double z) {
@@ -44,10 +36,13 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       gap((m.job_.gpus > 1 ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
                            : m.machine_.kernel_gap)
               .value.value()),
-      memory_slowdown(1.0 + memory_share(m.machine_, m.link_, s.of(Source::contention))),
+      collective_traffic(kCollectiveTraffic *
+                         std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
+                         m.machine_.copy_bandwidth.value.value()),
       link_z(s.of(Source::link)),
       collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
       beside_memory(std::max(0.0, m.link_.beside_memory.shifted(s.of(Source::contention)))),
+      beside_flops(std::max(0.0, m.link_.beside_flops.shifted(s.of(Source::contention)))),
       // A kernel may leave room from its beginning or none until its end: the interval spans both.
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
@@ -114,6 +109,15 @@ double StepModel::Context::collective(std::size_t i) const {
   // The same factor either way: a curve that is unsure by more than itself never gets free.
   const double moved = 1.0 + std::abs(link_z) * c.relative_error;
   return link_z >= 0 ? c.time * moved : c.time / moved;
+}
+
+double StepModel::Context::memory_share(std::size_t i, double seconds) const {
+  if (const auto& measured = model.machine_.memory_beside)
+    return std::max(0.0, measured->shifted(shift.of(Source::contention)) - 1.0);
+  if (!(seconds > 0)) return 0;
+  const Exchange& c = model.collectives_[i];
+  const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
+  return std::min(1.0, collective_traffic * bus_bytes / seconds);
 }
 
 double StepModel::Context::collective_after(double idle, std::size_t i) {

@@ -15,12 +15,13 @@ struct StepModel::Context {
   double clock;      // compute time over the calibrated (short-run) time
   double copy_rate;  // seconds per byte of memory traffic
   double gap;
-  double memory_slowdown;
-  double fluid = 1.0;  // slowdown of a product whose grid is unknown
+  double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
+  double fluid = 1.0;         // slowdown of a product whose grid is unknown
   double link_z;
   double collective_slowdown;
   double collective_delay = 0;  // of each collective that products run beside
   double beside_memory;         // of a collective, beside products: Link::beside_memory
+  double beside_flops;          // Link::beside_flops
   // Share of a kernel of unknown grid for which a collective waits that comes while it runs.
   double room_in_unknown;
   double now = 0;
@@ -37,6 +38,9 @@ struct StepModel::Context {
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);
+  // Share of the memory bandwidth that collective `i` takes while it runs for `seconds`: measured,
+  // or by the rate it reaches itself, which for a short message is far below the link's.
+  [[nodiscard]] double memory_share(std::size_t i, double seconds) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;
 

@@ -7,36 +7,39 @@ namespace ddpx {
 
 StepModel::Queue::Queue(Context& context, std::size_t collectives)
     : context_(context),
-      waits_(context.model.machine_.device.multiprocessors > 0 && context.model.channels_ > 0),
-      all_(collectives) {}
+      waits_(context.model.machine_.device.multiprocessors > 0 && context.model.channels_ > 0) {
+  all_.reserve(collectives);
+}
+
+double StepModel::Queue::next() const {
+  return begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end());
+}
 
 void StepModel::Queue::begin(double time, double slowdown, double delay) {
   // The link has been idle since the step before, or since the collective before.
   const double free = begun_ == 0 ? -context_.optimizer() : end();
-  all_[begun_].start = time;
-  all_[begun_].alone = context_.collective_after(time - free, begun_);
-  all_[begun_].end = time + all_[begun_].alone * slowdown + delay;
+  Entry& entry = all_[begun_];
+  entry.start = time;
+  entry.alone = context_.collective_after(time - free, entry.exchange);
+  const double length = entry.alone * slowdown + delay;
+  entry.memory_share = context_.memory_share(entry.exchange, length);
+  entry.end = time + length;
   ++begun_;
 }
 
-void StepModel::Queue::launch() {
-  all_[launched_++].ready = context_.now;
-  if (!waits_) {
-    begin(std::max(context_.now, begun_ == 0 ? context_.now : end()), context_.collective_slowdown,
-          context_.collective_delay);
-  }
+std::size_t StepModel::Queue::launch(std::size_t exchange) {
+  all_.push_back({exchange, context_.now});
+  if (!waits_) begin(next(), context_.collective_slowdown, context_.collective_delay);
+  return all_.size() - 1;
 }
 
 void StepModel::Queue::begin_until(double time) {
-  while (begun_ < launched_) {
-    const double at = begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end());
-    if (at > time) return;
-    begin(at, context_.collective_slowdown, 0);
-  }
+  while (begun_ < all_.size() && !(next() > time)) begin(next(), context_.collective_slowdown, 0);
 }
 
 double StepModel::Queue::slowdown_beside(const Work& work) const {
-  return 1.0 + context_.beside_memory * work.memory_share;
+  return 1.0 + context_.beside_memory * work.memory_share +
+         context_.beside_flops * (work.flops_rate / kFlopsUnit);
 }
 
 // When a collective that is ready `ready` after the product's beginning has room in it.
@@ -69,8 +72,8 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
     all_[begun_ - 1].end += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
   // Collectives that come later find room in one of the kernels this work is made of.
   const double kernel = length / std::max(1.0, work.kernels);
-  while (begun_ < launched_) {
-    const double ready = std::max(all_[begun_].ready, end()) - now;
+  while (begun_ < all_.size()) {
+    const double ready = next() - now;
     const double at = room_for(ready, kernel, work);
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
@@ -80,26 +83,38 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   return length;
 }
 
-void StepModel::Queue::lengthen(double delay) {
-  for (std::size_t i = begun_; i-- > 0 && all_[i].end > context_.now;) {
-    all_[i].end += delay;
-    if (all_[i].start > context_.now) all_[i].start += delay;
+double StepModel::Queue::beside_memory(double alone) {
+  begin_until(context_.now);
+  const double now = context_.now;
+  std::size_t first = begun_;
+  while (first > 0 && all_[first - 1].end > now) --first;
+  double lost = 0;
+  double left = alone;
+  for (std::size_t i = first; i < begun_; ++i) {
+    Entry& entry = all_[i];
+    const double beside = std::min(left, entry.end - std::max(entry.start, now));
+    if (entry.start > now) entry.start += lost;
+    lost += entry.memory_share * beside;
+    entry.end += lost;
+    left -= beside;
   }
+  begin_until(now + alone + lost);
+  return alone + lost;
 }
 
-void StepModel::Queue::products_are_over() {
+void StepModel::Queue::settle(std::size_t count) {
   const double now = context_.now;
+  const double delay = waits_ ? 0.0 : context_.collective_delay;
   for (std::size_t i = 0; i < begun_; ++i) {
-    if (all_[i].end <= now) continue;
-    const double delay = waits_ ? 0.0 : context_.collective_delay;
-    const double stretch = context_.collective_slowdown + delay / all_[i].alone;
-    const double slow_from = std::max(all_[i].start, now);
-    // One that starts after the products starts when the one before it has ended.
-    if (all_[i].start > now && i > 0) all_[i].start = std::max(now, all_[i - 1].end);
-    all_[i].end = std::max(all_[i].start, now) + (all_[i].end - slow_from) / stretch;
+    Entry& entry = all_[i];
+    if (entry.end <= now) continue;
+    const double left = entry.end - std::max(entry.start, now);
+    // One that starts later starts when the one before it has ended.
+    if (entry.start > now && i > 0) entry.start = std::max(now, all_[i - 1].end);
+    const double stretch = i < count ? context_.collective_slowdown + delay / entry.alone : 1.0;
+    entry.end = std::max(entry.start, now) + left / stretch;
   }
-  while (begun_ < launched_)
-    begin(begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end()), 1.0, 0.0);
+  while (begun_ < std::min(count, all_.size())) begin(next(), 1.0, 0.0);
 }
 
 }  // namespace ddpx

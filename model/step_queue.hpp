@@ -1,5 +1,5 @@
-// The collectives of one backward on their stream: launched in order, begun one after the other.
-// For the walk alone.
+// A step's collectives on their stream: launched in order, begun one after the other. For the walks
+// alone.
 //
 // On a GPU a launched collective begins when its channels find multiprocessors (room_after()):
 // at once beside memory-bound kernels, which end soon, but only late in a product that was running
@@ -8,6 +8,7 @@
 // (SharedCore).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "model/step_context.hpp"
@@ -16,10 +17,11 @@ namespace ddpx {
 
 class StepModel::Queue {
  public:
+  // Room for that many collectives; more may come.
   Queue(Context& context, std::size_t collectives);
 
-  // The next collective is ready at the walk's time.
-  void launch();
+  // Exchange `exchange` of the model is ready at the walk's time. Returns its place in the queue.
+  std::size_t launch(std::size_t exchange);
   // Begins, in order, what waits and can begin by `time`.
   void begin_until(double time);
   // Time for which collectives that have begun go on.
@@ -27,12 +29,16 @@ class StepModel::Queue {
   // Length of a product of `alone` that begins now, with what has begun beside it; begins what
   // finds room within it, and lengthens the collectives by what it takes of the memory.
   [[nodiscard]] double beside_product(double alone, const Work& work);
-  // What runs now ends `delay` later.
-  void lengthen(double delay);
-  // No product runs from now on: the rest of what has begun goes at its own speed, then everything
-  // else.
-  void products_are_over();
+  // Length of memory-bound work of `alone` that begins now. It and the collectives beside it each
+  // lose what the other takes, so they end later by as much; cutting the work in two changes
+  // nothing.
+  [[nodiscard]] double beside_memory(double alone);
+  // No product runs from now until the first `count` have ended: what is left of them goes at its
+  // own speed.
+  void settle(std::size_t count);
 
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  [[nodiscard]] std::size_t exchange(std::size_t i) const { return all_[i].exchange; }
   [[nodiscard]] double start(std::size_t i) const { return all_[i].start; }
   [[nodiscard]] double& end(std::size_t i) { return all_[i].end; }
   // Nothing beside it.
@@ -40,19 +46,22 @@ class StepModel::Queue {
 
  private:
   struct Entry {
+    std::size_t exchange = 0;
     double ready = 0;
     double start = 0;
     double end = 0;
     double alone = 0;
+    double memory_share = 0;  // of the memory's bandwidth that it takes
   };
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
+  // When the next that has not begun can.
+  [[nodiscard]] double next() const;
   void begin(double time, double slowdown, double delay);
   [[nodiscard]] double slowdown_beside(const Work& work) const;
   [[nodiscard]] double room_for(double ready, double kernel, const Work& work) const;
 
   Context& context_;
   bool waits_;  // for room
-  std::size_t launched_ = 0;
   std::size_t begun_ = 0;
   std::vector<Entry> all_;
 };

@@ -36,15 +36,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
     add(step, Term::contention, stretched - alone);
     c.now += stretched;
   };
-  // Memory-bound work and the collectives beside it share the memory: each loses what the other
-  // takes.
   const auto run_memory = [&](double alone, Term term) {
-    queue.begin_until(c.now);
-    const double stretched =
-        beside_collective(Seconds(alone), c.memory_slowdown, queue.left()).value();
-    queue.lengthen(stretched - alone);
-    run(alone, stretched, term);
-    queue.begin_until(c.now);
+    run(alone, queue.beside_memory(alone), term);
   };
   const auto launch_complete = [&](std::size_t tensors) {
     for (; launched < buckets_.size() && buckets_[launched].end <= tensors; ++launched) {
@@ -52,7 +45,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
         run_memory(c.traffic(kCompressBytes / kGradientBytes * buckets_[launched].bytes.value(), 2),
                    Term::compression);
       }
-      queue.launch();
+      queue.launch(launched);
     }
   };
   // DeepSpeed's stage 2 reduces on the stream that computes (overlap_comm is false by default).
@@ -75,7 +68,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     if (overlap) launch_complete(tensor);
   }
   launch_complete(tensor);
-  queue.products_are_over();
+  queue.settle(buckets_.size());
   const double backward_end = c.now;
   double serial_end = backward_end;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {

@@ -139,6 +139,7 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.channels = layout.gpus_per_node > 1 ? inside.channels : between.channels;
   link.beside_compute = inside.beside_compute;
   link.beside_memory = inside.beside_memory;
+  link.beside_flops = inside.beside_flops;
   link.source = inside.source + "; " + between.source;
   const double error = std::hypot(between.bandwidth.relative_error, kModelError);
   add_curves(link, topology, error);

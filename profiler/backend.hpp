@@ -30,6 +30,9 @@ struct BesideTimes {
   double product_beside = 0;
   double collective_alone = 0;
   double collective_beside = 0;
+  // Share of the product's time for which the collective was beside it, by kernel records: then all
+  // times are those of kernels, without waits for room and gaps. 0: timed from outside.
+  double share = 0;
 };
 
 class Backend {

@@ -75,6 +75,9 @@ struct BesideSample {
   std::vector<double> product_beside_seconds;
   std::vector<double> collective_alone_seconds;
   std::vector<double> collective_beside_seconds;
+  // Share of the product's time for which the collective was beside it, by kernel records: then the
+  // times are those of kernels, without waits for room and gaps. 0: timed from outside.
+  double kernel_share = 0;
 };
 
 enum class Clocks { burst, sustained };

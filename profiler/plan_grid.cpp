@@ -64,7 +64,9 @@ Lists core_lists(Effort effort) {
 }
 
 // A GPU's products are worth timing from the size on that fills it; its links reach further.
-Lists gpu_lists(Effort effort) {
+// On a further link of a machine that was calibrated already a few pairs say what products do to
+// its collectives.
+Lists gpu_lists(Effort effort, bool link_alone) {
   Lists lists;
   const auto beside = [&](std::initializer_list<double> widths, std::initializer_list<double> rows,
                           std::initializer_list<DType> dtypes) {
@@ -92,7 +94,11 @@ Lists gpu_lists(Effort effort) {
     lists.copy_bytes = {1048576, 4194304, 16777216, 67108864, 268435456, 1073741824};
     lists.update_parameters = {1048576, 4194304, 16777216, 67108864, 268435456};
     lists.beside_bytes = {26214400};
-    beside({1024, 2048, 4096, 8192}, {64, 256, 1024}, {DType::fp32, DType::tf32, DType::bf16});
+    if (link_alone) {
+      beside({2048, 4096}, {64, 256}, {DType::fp32, DType::bf16});
+    } else {
+      beside({1024, 2048, 4096, 8192}, {64, 256, 1024}, {DType::fp32, DType::tf32, DType::bf16});
+    }
     lists.stopping = {.noise = 0.003, .fewest = 5, .most = 60, .time = Seconds(0.1)};
   }
   return lists;
@@ -125,7 +131,8 @@ class Grid {
  public:
   Grid(const PlanOptions& options, int ranks, const Possible& possible)
       : options_(options),
-        lists_(options.gpus ? gpu_lists(options.effort) : core_lists(options.effort)),
+        lists_(options.gpus ? gpu_lists(options.effort, !options.compute)
+                            : core_lists(options.effort)),
         ranks_(ranks),
         possible_(possible) {}
 
@@ -137,7 +144,11 @@ class Grid {
     if (ranks_ > 1) {
       collectives();
       rested();
-      if (options_.compute) beside();
+      // A further link of a machine: what products beside it do to its collectives is the link's.
+      if (options_.compute || options_.gpus) beside();
+      // They are counted in shares of the memory's bandwidth.
+      if (!options_.compute && options_.gpus)
+        add(Operation(Copy{Bytes(lists_.copy_bytes.back())}), 0);
     }
     return std::move(tasks_);
   }
@@ -222,8 +233,9 @@ class Grid {
       for (std::size_t b = 0; b < lists_.beside_bytes.size(); ++b) {
         const CollectiveCall call{Collective::all_reduce, DType::fp32,
                                   Bytes(lists_.beside_bytes[b]), ranks_};
-        add(Beside{lists_.beside_products[p], call},
-            p + b == 1 ? 0 : 1 + static_cast<int>(p + b) / 2);
+        const int place = static_cast<int>(p + b);
+        const int level = place == 1 ? 0 : 1 + place / 2;
+        add(Beside{lists_.beside_products[p], call}, options_.compute ? level : place / 4);
       }
     }
   }

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "model/error.hpp"
+#include "profiler/cuda/kernel_records.hpp"
 #include "profiler/cuda/system.hpp"
+#include "profiler/screen.hpp"
 
 namespace ddpx::cuda {
 namespace {
@@ -102,13 +104,7 @@ std::vector<double> CudaBackend::sample(const Operation& operation, int n) {
   return seconds;
 }
 
-BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
-  BesideTimes times;
-  times.product_alone = timed_apart(product, std::max(product.runs, 3));
-  times.collective_alone = timed(collective, std::max(collective.runs, 3));
-  const double window = runs * collective.seconds;
-  const int products = static_cast<int>(
-      std::clamp(std::ceil(kSpare * window / product.seconds) + 3, 4.0, double{kMostProducts}));
+void CudaBackend::issue_together(Ready& product, Ready& collective, int products, int runs) {
   hold(2 * products + runs);
   // Marks: 1 and 2 around the collectives, 3 and on between products.
   check(cudaEventRecord(mark(1).get(), gpu_.communication()), "recording an event");
@@ -119,6 +115,54 @@ BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
           "recording an event");
     if (i < products) product.workload->issue();
   }
+}
+
+std::optional<BesideTimes> CudaBackend::recorded_visit(Ready& product, Ready& collective,
+                                                       int products, int runs) {
+  const int alone = std::max(product.runs, 3);
+  const auto product_trace = records_.of(
+      [&] {
+        for (int i = 0; i < alone; ++i) product.workload->issue();
+      },
+      site_);
+  const auto collective_trace =
+      records_.of([&] { static_cast<void>(timed(collective, runs)); }, site_);
+  const auto trace =
+      records_.of([&] { issue_together(product, collective, products, runs); }, site_);
+  const auto main =
+      product_trace ? main_kernel(product_trace->kernels, site_.hardware().device) : std::nullopt;
+  const auto product_alone = main ? time_of(main->record, *product_trace) : std::nullopt;
+  const auto together = main && trace ? side_by_side(main->record, *trace) : std::nullopt;
+  std::vector<double> collectives_alone =
+      collective_trace ? collective_times(*collective_trace) : std::vector<double>{};
+  const auto expected = static_cast<std::size_t>(runs);
+  const bool good = product_alone && together && collectives_alone.size() == expected &&
+                    together->collectives.size() == expected;
+  // One for all: ranks that measured differently could not be put together.
+  double bad = good ? 0 : 1;
+  site_.maximum(std::span(&bad, 1));
+  if (bad > 0) return std::nullopt;
+  // A collective's kernel that came first waits in it for the others: the shortest is the time.
+  std::vector<double> beside = together->collectives;
+  for (auto* times : {&collectives_alone, &beside}) {
+    for (double& t : *times) t = -t;
+    site_.maximum(*times);
+    for (double& t : *times) t = -t;
+  }
+  std::array<double, 3> slowest{product_alone->value(), together->product.value(), together->share};
+  site_.maximum(slowest);
+  return BesideTimes{slowest[0], slowest[1], median(collectives_alone), median(beside), slowest[2]};
+}
+
+BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
+  const double window = runs * collective.seconds;
+  const int products = static_cast<int>(
+      std::clamp(std::ceil(kSpare * window / product.seconds) + 3, 4.0, double{kMostProducts}));
+  if (const auto recorded = recorded_visit(product, collective, products, runs)) return *recorded;
+  BesideTimes times;
+  times.product_alone = timed_apart(product, std::max(product.runs, 3));
+  times.collective_alone = timed(collective, std::max(collective.runs, 3));
+  issue_together(product, collective, products, runs);
   site_.finish();
   times.collective_beside = between(1, 2) / runs;
   // Products that ran while collectives did, from their beginning to their end; the first may have

@@ -44,8 +44,13 @@ class CudaBackend : public Backend {
   [[nodiscard]] double timed(Ready& ready, int runs);
   // The same, with an event between any two, as beside a collective.
   [[nodiscard]] double timed_apart(Ready& ready, int runs);
-  // `runs` collectives in a row, products beside them all along.
+  // Queues `runs` collectives in a row with `products` beside them, marks around both.
+  void issue_together(Ready& product, Ready& collective, int products, int runs);
+  // `runs` collectives in a row, products beside them all along: by kernel records or, where there
+  // are none on any rank, by events.
   [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
+  [[nodiscard]] std::optional<BesideTimes> recorded_visit(Ready& product, Ready& collective,
+                                                          int products, int runs);
   void hold(int launches);
   [[nodiscard]] EventHandle& mark(std::size_t index);
   [[nodiscard]] double between(std::size_t from, std::size_t to);

@@ -141,6 +141,7 @@ Seconds CudaDevice::elapsed(engine::Event from, engine::Event to) {
 
 std::optional<double> CudaDevice::busy_share(Seconds step, const std::function<void()>& work) {
   const auto trace = records_.of(work, site_);
+  records_.detach();
   if (!trace || trace->kernels.empty()) return std::nullopt;
   return std::min(1.0, busy_time(*trace) / step);
 }

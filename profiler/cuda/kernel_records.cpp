@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "profiler/screen.hpp"
+
 namespace ddpx::cuda {
 namespace {
 
@@ -105,6 +107,67 @@ double share_beside(const Kernel& kernel, std::span<const Kernel> others) {
     until = end;
   }
   return static_cast<double>(covered) / static_cast<double>(whole);
+}
+
+namespace {
+
+// A kernel that began this little before a collective found its multiprocessors taken all the same.
+constexpr std::uint64_t kTogetherNs = 1000;
+// A kernel's last blocks may outlast the collective a little.
+constexpr double kWhole = 0.9;
+
+bool began_beside(const Kernel& kernel, std::span<const Kernel> others) {
+  return std::any_of(others.begin(), others.end(), [&](const Kernel& other) {
+    return is_collective(other) && other.device == kernel.device &&
+           other.start_ns <= kernel.start_ns + kTogetherNs && kernel.start_ns < other.end_ns;
+  });
+}
+
+std::vector<const Kernel*> alike(const KernelRecord& product, const Trace& trace) {
+  std::vector<const Kernel*> kernels;
+  for (const Kernel& kernel : trace.kernels) {
+    if (kernel.name == product.name && kernel.blocks() == product.blocks)
+      kernels.push_back(&kernel);
+  }
+  return kernels;
+}
+
+Seconds median_time(std::span<const Kernel* const> kernels) {
+  std::vector<double> times;
+  times.reserve(kernels.size());
+  for (const Kernel* kernel : kernels) times.push_back(kernel->duration().value());
+  return Seconds(median(times));
+}
+
+}  // namespace
+
+std::vector<double> collective_times(const Trace& trace) {
+  std::vector<double> times;
+  for (const Kernel& kernel : trace.kernels)
+    if (is_collective(kernel)) times.push_back(kernel.duration().value());
+  return times;
+}
+
+std::optional<Seconds> time_of(const KernelRecord& product, const Trace& trace) {
+  const auto kernels = alike(product, trace);
+  if (kernels.empty()) return std::nullopt;
+  return median_time(kernels);
+}
+
+std::optional<SideBySide> side_by_side(const KernelRecord& product, const Trace& trace) {
+  std::vector<const Kernel*> some;
+  std::vector<const Kernel*> whole;
+  for (const Kernel* kernel : alike(product, trace)) {
+    if (!began_beside(*kernel, trace.kernels)) continue;
+    some.push_back(kernel);
+    if (share_beside(*kernel, trace.kernels) >= kWhole) whole.push_back(kernel);
+  }
+  const auto& judged = whole.empty() ? some : whole;
+  if (judged.empty()) return std::nullopt;
+  SideBySide times{median_time(judged), 0, collective_times(trace)};
+  for (const Kernel* kernel : judged)
+    times.share += share_beside(*kernel, trace.kernels) / static_cast<double>(judged.size());
+  return times;
 }
 
 Timeline timeline_of(const Trace& trace, int device) {

@@ -83,6 +83,25 @@ struct MainKernel {
 // each other count once. 0 for a kernel without duration.
 [[nodiscard]] double share_beside(const Kernel& kernel, std::span<const Kernel> others);
 
+// Median time of the kernels that are alike `product`, in seconds; nullopt where there are none.
+[[nodiscard]] std::optional<Seconds> time_of(const KernelRecord& product, const Trace& trace);
+
+// A product repeated while collectives followed each other, as their kernels ran.
+struct SideBySide {
+  // Median of the product's kernels over those that began beside a collective and had it for the
+  // whole of their time, or nearly; over all that began beside one where there are none.
+  Seconds product;
+  double share = 0;                 // of these kernels' time, the mean
+  std::vector<double> collectives;  // seconds of each, waiting for other ranks included
+};
+
+// nullopt where no kernel alike `product` began beside a collective.
+[[nodiscard]] std::optional<SideBySide> side_by_side(const KernelRecord& product,
+                                                     const Trace& trace);
+
+// Seconds of each collective's kernel, in order.
+[[nodiscard]] std::vector<double> collective_times(const Trace& trace);
+
 // NCCL's kernel among the records, its blocks being its channels; nullopt where there is none.
 [[nodiscard]] std::optional<KernelRecord> collective_kernel(const Trace& trace);
 

@@ -21,6 +21,11 @@ std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) 
   return trace;
 }
 
+void Records::detach() {
+  if (tracer_) tracer_->detach();
+  tracer_.reset();
+}
+
 std::optional<Trace> Records::refused(const std::string& why, Site& site) {
   refused_ = true;
   site.note(why);

@@ -14,9 +14,16 @@ namespace ddpx::cuda {
 
 class Records {
  public:
+  Records() = default;
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
   // Runs `work` and waits for it. nullopt: no records, and a note on the site says why, once.
   // Records that were lost are counted in a note.
   [[nodiscard]] std::optional<Trace> of(const std::function<void()>& work, Site& site);
+  // Takes the tracer out of the process: what is timed from here on has none of its cost. The next
+  // use opens it again.
+  void detach();
+  ~Records() { detach(); }
 
  private:
   std::optional<Trace> refused(const std::string& why, Site& site);

@@ -118,7 +118,8 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
     std::vector<double> sorted = run.step_times_s;
     std::nth_element(sorted.begin(),
                      sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
-    run.busy_share = device.busy_share(Seconds(sorted[sorted.size() / 2]), step);
+    if (device.ranks() == 1)
+      run.busy_share = device.busy_share(Seconds(sorted[sorted.size() / 2]), step);
     Trace trace(device);
     device.barrier();
     trainer.step(micro_batches, &trace);

@@ -33,7 +33,7 @@ struct EngineRun {
   double last_loss = 0;
   Timeline timeline;  // of this rank, when traced
   double communication_share = 0;
-  // Device::busy_share(), when traced.
+  // Device::busy_share() of one rank, when traced.
   std::optional<double> busy_share;
 };
 

@@ -79,9 +79,7 @@ TEST(FitBeside, on_gpus_a_collective_is_slowed_by_the_memory_a_product_takes_and
   Measurements measurements;
   for (const double share : {0.2, 0.4, 0.8}) {
     const Product product{Pass::weight_gradient, DType::fp32, 256, 1024 * share, 1024};
-    const double bytes =
-        4 * (product.rows * product.in + product.in * product.out + product.rows * product.out);
-    const Seconds time(bytes / (share * 4e12));
+    const Seconds time(product.bytes().value() / (share * 4e12));
     machine.products.push_back({product, {time, 0.005, ""}, KernelGrid{100, 1, false}});
     BesideSample sample;
     sample.link = "nvlink";
@@ -95,9 +93,51 @@ TEST(FitBeside, on_gpus_a_collective_is_slowed_by_the_memory_a_product_takes_and
   FitReport report;
   fit_beside(measurements, machine, report);
   EXPECT_NEAR(machine.links[0].beside_memory.value, slope, 1e-9);
+  EXPECT_NEAR(machine.links[0].beside_flops.value, 0, 1e-9);
   EXPECT_EQ(machine.links[0].beside_compute.value, 1);
   EXPECT_FALSE(machine.links[0].shared_core);
   EXPECT_FALSE(machine.shared_core);
+}
+
+// By kernel records no time is a wait, so long products count; what a product takes of the memory
+// is what it takes while it is stretched.
+TEST(FitBeside, kernel_records_tell_what_memory_costs_a_collective_from_what_flops_do) {
+  Machine machine;
+  machine.device.multiprocessors = 132;
+  Link& link = machine.links.emplace_back();
+  link.name = "nvlink";
+  link.channels = 24;
+  Measurements measurements;
+  measurements.copies.push_back({Bytes(1e9), {2e9 / 4e12}});
+  for (const double stretch : {1.0, 1.9}) {
+    for (const double rate : {40e12, 300e12, 700e12}) {
+      const Product product{Pass::data_gradient, DType::bf16, 1024, 4096, 4096};
+      const double time = (product.flops() / FlopsPerSecond(rate)).value() * stretch;
+      BesideSample sample;
+      sample.link = "nvlink";
+      sample.product = product;
+      sample.call = {Collective::all_reduce, DType::fp32, Bytes(26214400), 2};
+      sample.product_alone_seconds = {time / stretch};
+      sample.product_beside_seconds = {time};
+      sample.collective_alone_seconds = {100e-6};
+      const double share = product.bytes().value() / time / 4e12;
+      sample.collective_beside_seconds = {100e-6 * (1 + 0.9 * share + 0.2 * rate / stretch / 1e15)};
+      sample.kernel_share = 1;
+      measurements.besides.push_back(sample);
+      // The same flops of other operands.
+      sample.product = {Pass::data_gradient, DType::bf16, 64, 4096 * 4, 4096 * 4};
+      const double other = (sample.product.flops() / FlopsPerSecond(rate)).value();
+      sample.product_alone_seconds = sample.product_beside_seconds = {other};
+      sample.collective_beside_seconds = {
+          100e-6 * (1 + 0.9 * std::min(1.0, sample.product.bytes().value() / other / 4e12) +
+                    0.2 * rate / 1e15)};
+      measurements.besides.push_back(sample);
+    }
+  }
+  FitReport report;
+  fit_beside(measurements, machine, report);
+  EXPECT_NEAR(machine.links[0].beside_memory.value, 0.9, 1e-6);
+  EXPECT_NEAR(machine.links[0].beside_flops.value, 0.2, 1e-6);
 }
 
 // A product as long as the collective makes it wait for room, which would hide the rest.

@@ -15,6 +15,7 @@ constexpr double kSync = 20e-6;
 constexpr double kBucket = 120e-6;
 constexpr double kHook = 90e-6;
 constexpr double kFsdp = 3e-3;
+constexpr double kFsdpLaunch = 70e-6;
 
 double buckets_of(const std::string& network, const Strategy& strategy) {
   std::vector<Bytes> arrival;
@@ -38,6 +39,9 @@ StepSample sample(const std::string& network, const std::string& words, int gpus
       step.micro_batches * tensors * kStepPerTensor + (step.micro_batches - 1) * kExtra;
   if (gpus > 1 && step.strategy.sharding != Sharding::none) {
     seconds += kFsdp;
+    // Every layer of the MLP is a block, gathered twice and scattered once; there is no root.
+    if (step.strategy.sharding == Sharding::fsdp_block)
+      seconds += kFsdpLaunch * (tensors / 2 * (step.strategy.reshard ? 3 : 2) - 2);
   } else if (gpus > 1) {
     const double buckets = buckets_of(network, step.strategy);
     seconds += tensors * kSync + buckets * (kBucket + (step.strategy.compression ? kHook : 0));
@@ -53,8 +57,9 @@ Measurements measurements() {
     const std::string network = "mlp:width=64,depth=" + std::to_string(depth);
     for (const char* words : {"ddp", "ddp,accumulate=4"})
       m.steps.push_back(sample(network, words, 1));
-    for (const char* words : {"ddp", "ddp,bucket=17KiB", "ddp,bucket=70KiB", "ddp,accumulate=4",
-                              "ddp,compress=fp16,bucket=70KiB", "fsdp=unit"})
+    for (const char* words :
+         {"ddp", "ddp,bucket=17KiB", "ddp,bucket=70KiB", "ddp,accumulate=4",
+          "ddp,compress=fp16,bucket=70KiB", "fsdp=unit", "fsdp=block", "fsdp=block,reshard=no"})
       m.steps.push_back(sample(network, words, 2));
   }
   return m;
@@ -79,6 +84,8 @@ TEST(FitHost, recovers_what_sharing_costs_from_steps_that_nothing_else_bounds) {
   EXPECT_NEAR(costs.per_bucket.value.value(), kBucket, 1e-9);
   EXPECT_NEAR(costs.hook_per_bucket.value.value(), kHook, 1e-9);
   EXPECT_NEAR(costs.fsdp.value.value(), kFsdp, 1e-9);
+  ASSERT_TRUE(costs.fsdp_launch);
+  EXPECT_NEAR(costs.fsdp_launch->value.value(), kFsdpLaunch, 1e-9);
   EXPECT_EQ(costs.sync_per_tensor.origin, "fitted on 12 host-bound steps");
   EXPECT_TRUE(report.notes.empty());
 }

@@ -119,6 +119,42 @@ TEST(KernelRecords, collectives_that_overlap_count_once_and_other_kernels_and_gp
   EXPECT_EQ(share_beside(kernel("k", {1, 1, 1}, 700, 600), others), 0);
 }
 
+TEST(KernelRecords,
+     side_by_side_counts_kernels_that_began_beside_a_collective_and_had_it_all_along) {
+  Trace trace;
+  trace.kernels = {kernel("sgemm", {64, 1, 1}, 0, 10'000),  // before it
+                   kernel("ncclDevKernel_AllReduce", {24, 1, 1}, 10'500, 50'000),
+                   kernel("sgemm", {64, 1, 1}, 11'000, 29'000),
+                   kernel("memset", {1, 1, 1}, 29'000, 29'100),
+                   kernel("sgemm", {64, 1, 1}, 30'000, 50'000),
+                   kernel("sgemm", {64, 1, 1}, 49'000, 60'000)};  // a tenth of it
+  const KernelRecord product{"sgemm", 64, 1, 0, 0, false};
+  const auto times = side_by_side(product, trace);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->product.value(), 19e-6);
+  EXPECT_DOUBLE_EQ(times->share, 1);
+  EXPECT_EQ(times->collectives, std::vector<double>{39.5e-6});
+  EXPECT_DOUBLE_EQ(time_of(product, trace)->value(), 14.5e-6);
+}
+
+TEST(KernelRecords, side_by_side_takes_what_there_is_where_no_kernel_had_the_collective_all_along) {
+  Trace trace;
+  trace.kernels = {kernel("ncclDevKernel_AllReduce", {24, 1, 1}, 0, 5'000),
+                   kernel("sgemm", {64, 1, 1}, 1'000, 11'000),
+                   kernel("ncclDevKernel_AllReduce", {24, 1, 1}, 12'500, 15'000),
+                   // Began 2 us before the collective, so beside none.
+                   kernel("sgemm", {64, 1, 1}, 10'500, 20'000)};
+  const KernelRecord product{"sgemm", 64, 1, 0, 0, false};
+  const auto times = side_by_side(product, trace);
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->product.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(times->share, 0.4);
+  EXPECT_EQ(times->collectives.size(), 2U);
+  EXPECT_FALSE(side_by_side({"other", 64, 1, 0, 0, false}, trace));
+  EXPECT_FALSE(time_of({"sgemm", 32, 1, 0, 0, false}, trace));
+  EXPECT_FALSE(side_by_side(product, {}));
+}
+
 TEST(KernelRecords, channels_are_the_grid_of_nccl) {
   EXPECT_EQ(channels_of(kernel("ncclDevKernel_AllReduce", {24, 1, 1}, 0, 1)), 24);
   EXPECT_EQ(channels_of(kernel("sgemm", {24, 1, 1}, 0, 1)), std::nullopt);

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace ddpx::engine;  // a test's own file
 
-constexpr int kSteps = 25;
+constexpr int kSteps = 100;
 constexpr int kRows = 16;
 constexpr int kMostMicroBatches = 3;
 constexpr std::uint64_t kSeed = 7;
@@ -108,10 +108,12 @@ void write_inputs(int ranks) {
 // Exit code of the reference, and what it said.
 std::pair<int, std::string> run_reference() {
   // mpirun's variables would make Python's processes think they are ranks of ours.
-  const std::string command =
-      "env -i PATH=/usr/bin:/bin HOME=/tmp /usr/bin/python3 "
-      "tests/profiler/engine/torch_reference.py " +
-      folder().string() + " 2>&1";
+  // Gloo looks the host's name up to find an interface, which a container may not have.
+  const char* python = std::getenv("DDPX_PYTHON");
+  const std::string command = "env -i PATH=/usr/bin:/bin HOME=/tmp GLOO_SOCKET_IFNAME=lo " +
+                              std::string(python != nullptr ? python : "/usr/bin/python3") +
+                              " tests/profiler/engine/torch_reference.py " + folder().string() +
+                              " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   std::string said;
   std::array<char, 4096> piece{};
