@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "calibration/timed_steps.hpp"
 #include "model/contention.hpp"
@@ -228,6 +229,10 @@ void fit_beside(const Measurements& measurements, Machine& machine, FitReport& r
     for (const BesideSample& sample : measurements.besides) {
       if (sample.link == link.name) samples.push_back(&sample);
     }
+    // Kernel records are the better measurement of the same thing.
+    const auto recorded = [](const BesideSample* sample) { return sample->kernel_share > 0; };
+    if (std::any_of(samples.begin(), samples.end(), recorded))
+      std::erase_if(samples, std::not_fn(recorded));
     if (samples.empty()) continue;
     if (machine.device.multiprocessors > 0) {
       fit_beside_products(samples, machine, memory_rate(measurements, machine), link, report);
