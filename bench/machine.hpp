@@ -16,9 +16,13 @@ inline Machine machine() {
   m.copy_bandwidth = {BytesPerSecond(4.0e12), 0.02, ""};
   m.optimizer_bandwidth = {BytesPerSecond(3.5e12), 0.02, ""};
   m.kernel_gap = {Seconds(1.5e-6), 0.1, ""};
-  m.host[static_cast<std::size_t>(Engine::torch)] = HostCosts{
-      {Seconds(44e-6), 0.08, ""},  {Seconds(2e-4), 0.08, ""},   {Seconds(44e-6), 0.08, ""},
-      {Seconds(123e-6), 0.08, ""}, {Seconds(130e-6), 0.08, ""}, {Seconds(2.9e-3), 0.08, ""}};
+  m.host[static_cast<std::size_t>(Engine::torch)] = HostCosts{{Seconds(44e-6), 0.08, ""},
+                                                              {Seconds(2e-4), 0.08, ""},
+                                                              {Seconds(44e-6), 0.08, ""},
+                                                              {Seconds(123e-6), 0.08, ""},
+                                                              {Seconds(130e-6), 0.08, ""},
+                                                              {Seconds(2.9e-3), 0.08, ""},
+                                                              std::nullopt};
   m.memory_beside = {1.3, 0.1, ""};
   m.hook_overlap = {0.5, 0.5, ""};
   m.rank_spread = 0.005;

@@ -71,6 +71,7 @@ JsonObject requirement_json(const RequirementRow& row) {
   members.emplace_back("not_varied", array_json(row.left_out));
   members.emplace_back("useful_gpus", row.useful.most * row.gpus_step);
   members.emplace_back("useful_gpus_is_largest_looked_at", row.useful.most_is_last);
+  members.emplace_back("throughput_dips", row.useful.dips);
   members.emplace_back("half_gain_gpus", row.useful.half * row.gpus_step);
   members.emplace_back("crossing",
                        row.crossing ? JsonValue(unknown_json(*row.crossing)) : JsonValue());

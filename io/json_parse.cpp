@@ -135,7 +135,8 @@ JsonValue parse_json(std::string_view text, std::string_view place) {
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) throw InputError(place, "is empty; a JSON object is wanted");
   if (body[begin] != '{' && body[begin] != '[') {
-    throw InputError(place, "is not JSON: it begins with " + quoted(body.substr(begin, 12)) +
+    // One character: a log given in its place may begin with a host's name.
+    throw InputError(place, "is not JSON: it begins with " + quoted(body.substr(begin, 1)) +
                                 " where a JSON object begins with {");
   }
   Builder builder(text, place);

@@ -20,6 +20,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "bandwidth_high_bytes_per_s",
                                                 "peak_bytes_per_s",
                                                 "per_gpu",
+                                                "most_ranks",
                                                 "channels",
                                                 "beside_compute",
                                                 "beside_memory",
@@ -29,6 +30,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "curves",
                                                 "source"};
 constexpr int kMostChannels = 1024;
+constexpr int kMostRanks = 1 << 20;
 
 Link figures_of(const Reader& from) {
   Link link;
@@ -56,6 +58,7 @@ Link figures_of(const Reader& from) {
     link.peak = BytesPerSecond(peak->positive());
   }
   if (const auto per_gpu = from.find("per_gpu")) link.per_gpu = per_gpu->boolean();
+  if (const auto most = from.find("most_ranks")) link.most_ranks = most->integer(2, kMostRanks);
   if (const auto channels = from.find("channels")) {
     link.channels = channels->integer(1, kMostChannels);
   }
@@ -118,6 +121,7 @@ JsonObject link_json(const Link& link) {
   append_known(members, "bandwidth_high_bytes_per_s", link.bandwidth_high);
   append_known(members, "peak_bytes_per_s", link.peak);
   if (link.per_gpu) members.emplace_back("per_gpu", true);
+  if (link.most_ranks) members.emplace_back("most_ranks", *link.most_ranks);
   if (link.channels > 0) members.emplace_back("channels", link.channels);
   const Estimate<double>& beside = link.beside_compute;
   if (beside.value != 1.0 || beside.relative_error != 0 || !beside.origin.empty()) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "io/log_text.hpp"
 #include "io/nccl_tests_row.hpp"
 #include "io/nccl_tests_table.hpp"
 #include "io/one_line.hpp"
@@ -93,9 +94,12 @@ bool looks_like_nccl_tests(std::string_view text) {
             text.find("nccl-tests") != std::string_view::npos);
   }
   nccl::LogLines lines(text);
-  for (std::size_t read = 0; read < kTitleLines; ++read) {
+  // A table may stand behind any number of NCCL's own lines.
+  for (std::size_t read = 0; read < kTitleLines;) {
     const nccl::LogLine* line = lines.next();
     if (line == nullptr) return false;
+    if (line->words.empty() || !may_matter(line->text)) continue;
+    ++read;
     if (nccl::row_head(line->words) || nccl::header_columns(line->words)) return true;
     if (line->text.find("nccl-tests ") != std::string_view::npos) return true;
     if (line->text.find("nThread ") != std::string_view::npos &&

@@ -20,6 +20,7 @@ inline constexpr std::string_view kLinksSchema = "ddpx.links";
 inline constexpr std::string_view kNetworkSchema = "ddpx.network";
 inline constexpr std::string_view kRunsSchema = "ddpx.runs";
 inline constexpr std::string_view kForecastSchema = "ddpx.forecast";
+inline constexpr std::string_view kLinkCheckSchema = "ddpx.link_check";
 inline constexpr std::string_view kPricesSchema = "ddpx.prices";
 inline constexpr std::string_view kValidationSchema = "ddpx.validation";
 

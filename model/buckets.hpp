@@ -19,6 +19,7 @@ struct BucketLimits {
 
   // bucket_cap_mb given explicitly: since 2024 (pytorch#121640) the first limit is that cap too.
   [[nodiscard]] static BucketLimits explicit_cap(Bytes cap) { return {cap, cap}; }
+  bool operator==(const BucketLimits&) const = default;
 };
 
 // Tensors [begin, end) of the arrival order travel in one all-reduce of `bytes`.

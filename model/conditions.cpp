@@ -58,13 +58,20 @@ std::array<Condition, kConditions> conditions(const Step& step, double rank_spre
                                               const Job& job) {
   const double total = step.total().value();
   const double compute = sum(step, {Term::forward, Term::backward, Term::accumulation}).value();
-  const auto waited = [&](double slowest) { return slowest * compute / total; };
   const double exchange =
       sum(step, {Term::exposed_communication, Term::contention, Term::copies, Term::compression})
           .value();
+  // The device with even, equally fast and well fed ranks.
+  const double device = total - sum(step, {Term::imbalance, Term::host, Term::loader}).value();
+  const auto costs = [&](double without, double with) {
+    const double host = step.host.value();
+    return (std::max(with, host) - std::max(without, host)) / total;
+  };
+  const auto waited = [&](double late) { return costs(device, device + late * compute); };
   const double slowest = slowest_rank(rank_spread, job.gpus, job.straggler);
   std::array<Condition, kConditions> result{
-      Condition{ConditionKind::communication, true, exchange / total, exchange / total},
+      Condition{ConditionKind::communication, true, exchange / total,
+                costs(device - exchange, device)},
       Condition{ConditionKind::even_work, job.imbalance > 0, 1 + job.imbalance,
                 waited(job.imbalance)},
       Condition{ConditionKind::no_straggler, slowest > 0, 1 + slowest, waited(slowest)},

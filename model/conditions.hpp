@@ -34,7 +34,9 @@ struct Condition {
   // no_straggler: the slowest rank over the mean; loader: delivered over consumed, or where the
   // loaders are not known the samples per second they must deliver.
   double figure = 0;
-  double lost = 0;  // share of the step that this condition alone costs
+  // Share of the step that this condition alone costs. What the device does while it would wait for
+  // the host anyway costs nothing.
+  double lost = 0;
 
   [[nodiscard]] bool holds() const;
 };

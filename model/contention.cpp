@@ -113,8 +113,9 @@ Seconds beside_collective(Seconds alone, double slowdown, Seconds beside) {
 
 Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels,
                           Seconds beside) {
+  if (!(beside.value() > 0)) return alone;
   const double slowdown = wave_slowdown(grid, multiprocessors, channels);
-  if (!(beside.value() > 0) || !(slowdown > 1.0)) return alone;
+  if (!(slowdown > 1.0)) return alone;
   // Of very many waves the last one does not matter, and below a counter could no longer tell them
   // apart.
   constexpr double kManyWaves = 1e6;

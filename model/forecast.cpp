@@ -45,19 +45,22 @@ Interval reciprocal_scaled(const Interval& seconds, double samples) {
           seconds.low > 0 ? samples / seconds.low : samples / seconds.value};
 }
 
-struct Models {
-  StepModel many;
-  StepModel one;
-  // The machine's own timing of exactly that one-GPU job.
-  const MeasuredStep* measured_one = nullptr;
-  double fed_one = 0;  // the least that the loaders take for one GPU's step
+// What a speedup is measured against.
+struct OneGpu {
+  StepModel model;
+  Step step;
+  // The machine's own timing of exactly that job.
+  const MeasuredStep* measured = nullptr;
+  double fed = 0;  // the least that the loaders take for the step
 
-  [[nodiscard]] double one_seconds(const Shift& shift) const {
-    return measured_one ? std::max(fed_one, measured_one->time.value.value())
-                        : one.run(shift).total().value();
+  [[nodiscard]] double seconds(const Step& modelled) const {
+    return measured ? std::max(fed, measured->time.value.value()) : modelled.total().value();
   }
-  [[nodiscard]] double one_residual(double of_the_model) const {
-    return measured_one ? measured_one->time.relative_error : of_the_model;
+  [[nodiscard]] double seconds(const Shift& shift) const {
+    return seconds(measured ? step : model.run(shift));
+  }
+  [[nodiscard]] double residual(double of_the_model) const {
+    return measured ? measured->time.relative_error : of_the_model;
   }
 };
 
@@ -72,46 +75,47 @@ const MeasuredStep* measured_one_gpu_step(const Machine& machine, const Network&
   return nullptr;
 }
 
-Models models_for(const Machine& machine, const ProductTable& products, const Link& link,
-                  const Network& network, const Job& job) {
-  Models models{StepModel(machine, products, link, network, job),
-                StepModel(machine, products, link, network, job.one_gpu()),
-                job.gpus > 1 ? measured_one_gpu_step(machine, network, job) : nullptr};
+OneGpu one_gpu_for(const Machine& machine, const ProductTable& products, const Link& link,
+                   const Network& network, const Job& job) {
+  OneGpu one{StepModel(machine, products, link, network, job.one_gpu()),
+             {},
+             job.gpus > 1 ? measured_one_gpu_step(machine, network, job) : nullptr};
+  one.step = one.model.run();
   // Where the host bounds both steps its speed cancels in their ratio, which a measurement of one
   // of them would break.
-  if (models.measured_one && models.one.run().term(Term::host).value() > 0)
-    models.measured_one = nullptr;
-  if (job.loader) models.fed_one = job.one_gpu().samples_per_step() / job.loader->rate(1);
-  return models;
+  if (one.step.term(Term::host).value() > 0) one.measured = nullptr;
+  if (job.loader) one.fed = job.one_gpu().samples_per_step() / job.loader->rate(1);
+  return one;
 }
 
-Forecast point(const Models& models, const Job& job) {
+Forecast point(const StepModel& many, const OneGpu& one, const Job& job) {
   Forecast f;
-  f.step = models.many.run();
-  f.one_gpu_step = models.one.run();
-  const Rates rates{f.step.total().value(), models.one_seconds({})};
+  f.step = many.run();
+  f.one_gpu_step = one.step;
+  const Rates rates{f.step.total().value(), one.seconds(one.step)};
   f.one_gpu_step_s = rates.one;
-  f.one_gpu_measured = models.measured_one != nullptr;
+  f.one_gpu_measured = one.measured != nullptr;
   const double speedup = rates.speedup(job);
   f.step_time_s = around(rates.step, 0);
   f.speedup = around(speedup, 0);
   f.samples_per_s = around(job.samples_per_step() / rates.step, 0);
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
-  f.buckets = models.many.buckets().size();
-  f.extrapolated = models.many.extrapolated() || models.one.extrapolated();
+  f.buckets = many.buckets().size();
+  f.extrapolated = many.extrapolated() || one.model.extrapolated();
   return f;
 }
 
 // Moves each source by one standard error either way and adds the squares of what that does,
 // upwards and downwards apart: a step that is the larger of two streams gives way to one side more
 // than to the other.
-void propagate(Forecast& f, const Models& models, const Job& job, double residual) {
+void propagate(Forecast& f, const StepModel& many, const OneGpu& one, const Job& job,
+               double residual) {
   Spread step;
   Spread speedup;
   step.add_larger(residual, -residual);
   if (job.gpus > 1) {
     speedup.add_larger(residual, -residual);
-    const double one_residual = models.one_residual(residual);
+    const double one_residual = one.residual(residual);
     speedup.add_larger(one_residual, -one_residual);
   }
   for (std::size_t s = 0; s < kSources; ++s) {
@@ -120,7 +124,7 @@ void propagate(Forecast& f, const Models& models, const Job& job, double residua
     for (std::size_t side = 0; side < 2; ++side) {
       Shift shift;
       shift.z[s] = side == 0 ? 1.0 : -1.0;
-      const Rates moved{models.many.run(shift).total().value(), models.one_seconds(shift)};
+      const Rates moved{many.run(shift).total().value(), one.seconds(shift)};
       step_change[side] = std::log(moved.step / f.step_time_s.value);
       speedup_change[side] = std::log(moved.speedup(job) / f.speedup.value);
     }
@@ -145,7 +149,7 @@ Interval quantiles(std::vector<double>& draws, double value) {
   return {value, std::min(low, value), std::max(high, value)};
 }
 
-void draw(Forecast& f, const Models& models, const Job& job, double residual,
+void draw(Forecast& f, const StepModel& many, const OneGpu& one, const Job& job, double residual,
           const ForecastOptions& options) {
   std::mt19937_64 engine(options.seed);
   std::normal_distribution<double> normal;
@@ -158,9 +162,8 @@ void draw(Forecast& f, const Models& models, const Job& job, double residual,
       return seconds * std::max(0.05, 1.0 + error * normal(engine));
     };
     Rates rates;
-    rates.step = moved(models.many.run(shift).total().value(), residual);
-    rates.one =
-        job.gpus > 1 ? moved(models.one_seconds(shift), models.one_residual(residual)) : rates.step;
+    rates.step = moved(many.run(shift).total().value(), residual);
+    rates.one = job.gpus > 1 ? moved(one.seconds(shift), one.residual(residual)) : rates.step;
     steps.push_back(rates.step);
     speedups.push_back(rates.speedup(job));
   }
@@ -208,14 +211,35 @@ Forecast point_forecast(const Machine& machine, const Link& link, const Network&
 
 Forecast point_forecast(const Machine& machine, const ProductTable& products, const Link& link,
                         const Network& network, const Job& job) {
-  return point(models_for(machine, products, link, network, job), job);
+  return PointForecasts(machine, products, network).of(link, job);
+}
+
+struct PointForecasts::Known {
+  Job job;  // on one GPU
+  bool of_many = false;
+  OneGpu one;
+};
+
+PointForecasts::PointForecasts(const Machine& machine, const ProductTable& products,
+                               const Network& network)
+    : machine_(machine), products_(products), network_(network) {}
+PointForecasts::~PointForecasts() = default;
+
+Forecast PointForecasts::of(const Link& link, const Job& job) {
+  const StepModel many(machine_, products_, link, network_, job);
+  const Job alone = job.one_gpu();
+  if (!known_ || known_->of_many != (job.gpus > 1) || known_->job != alone)
+    known_.reset(
+        new Known{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
+  return point(many, known_->one, job);
 }
 
 Forecast forecast(const Machine& machine, const Link& link, const Network& network, const Job& job,
                   const ForecastOptions& options) {
   const ProductTable products(machine, job.dtype);
-  const Models models = models_for(machine, products, link, network, job);
-  Forecast f = point(models, job);
+  const StepModel many(machine, products, link, network, job);
+  const OneGpu one = one_gpu_for(machine, products, link, network, job);
+  Forecast f = point(many, one, job);
   const double residual = is_validated(job.strategy) || job.gpus == 1
                               ? machine.residual
                               : std::hypot(machine.residual, kUnvalidatedError);
@@ -224,9 +248,9 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
     f.step_time_s = around(f.step_time_s.value, half);
     f.speedup = around(f.speedup.value, half);
   } else if (options.method == IntervalMethod::monte_carlo) {
-    draw(f, models, job, residual, options);
+    draw(f, many, one, job, residual, options);
   } else {
-    propagate(f, models, job, residual);
+    propagate(f, many, one, job, residual);
   }
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);

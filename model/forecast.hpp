@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -64,9 +65,27 @@ struct Forecast {
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,
                                       const Network& network, const Job& job);
-// The same with the machine's products of the job's dtype looked up already: for sweeps, and for
-// questions that try many values.
+// The same with the machine's products of the job's dtype looked up already, for sweeps.
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const ProductTable& products,
                                       const Link& link, const Network& network, const Job& job);
+
+// Point forecasts of one network, for questions that try many links, counts and strategies: the
+// step on one GPU is walked anew only where the job on one GPU is another. Keeps references.
+class PointForecasts {
+ public:
+  PointForecasts(const Machine& machine, const ProductTable& products, const Network& network);
+  ~PointForecasts();
+  PointForecasts(const PointForecasts&) = delete;
+  PointForecasts& operator=(const PointForecasts&) = delete;
+
+  [[nodiscard]] Forecast of(const Link& link, const Job& job);
+
+ private:
+  struct Known;
+  const Machine& machine_;
+  const ProductTable& products_;
+  const Network& network_;
+  std::unique_ptr<Known> known_;
+};
 
 }  // namespace ddpx

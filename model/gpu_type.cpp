@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string>
 
@@ -14,13 +15,33 @@ namespace {
 // at half their fp16 rate, and so are listed.
 constexpr std::array kTypes{
     GpuType{"t4", "NVIDIA T4", "T4", 8.1, 0, 65, 320, 40, 75, 16, "", "pcie3"},
+    GpuType{"p100", "NVIDIA P100 PCIe 16 GB", "P100-PCIE-16GB", 9.3, 0, 18.7, 732, 56, 60, 16, "",
+            "pcie3"},
     GpuType{"v100-sxm", "NVIDIA V100 SXM2", "V100-SXM", 15.7, 0, 125, 900, 80, 70, 32, "nvlink2",
             "pcie3"},
     GpuType{"v100-pcie", "NVIDIA V100 PCIe", "V100-PCIE", 14.0, 0, 112, 900, 80, 70, 16, "",
             "pcie3"},
+    GpuType{"rtx8000", "Quadro RTX 8000", "RTX 8000", 16.3, 0, 130.5, 672, 72, 75, 48, "", "pcie3"},
     GpuType{"a10", "NVIDIA A10", "A10", 31.2, 62.5, 125, 600, 72, 86, 24, "", "pcie4"},
+    GpuType{"a40", "NVIDIA A40", "A40", 37.4, 74.8, 149.7, 696, 84, 86, 48, "", "pcie4"},
+    GpuType{"a4500", "NVIDIA RTX A4500", "RTX A4500", 23.7, 47.3, 94.6, 640, 56, 86, 20, "",
+            "pcie4"},
+    GpuType{"a5000", "NVIDIA RTX A5000", "RTX A5000", 27.8, 55.6, 111.1, 768, 64, 86, 24, "",
+            "pcie4"},
+    GpuType{"a5500", "NVIDIA RTX A5500", "RTX A5500", 34.1, 68.2, 136.4, 768, 80, 86, 24, "",
+            "pcie4"},
+    GpuType{"a6000", "NVIDIA RTX A6000", "RTX A6000", 38.7, 77.4, 154.8, 768, 84, 86, 48, "",
+            "pcie4"},
     GpuType{"l4", "NVIDIA L4", "L4", 30.3, 60, 121, 300, 58, 89, 24, "", "pcie4"},
     GpuType{"l40s", "NVIDIA L40S", "L40S", 91.6, 183, 362, 864, 142, 89, 48, "", "pcie4"},
+    GpuType{"rtx6000-ada", "NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada", 91.1, 182.1, 364.2,
+            960, 142, 89, 48, "", "pcie4"},
+    GpuType{"rtx2080ti", "GeForce RTX 2080 Ti", "RTX 2080 Ti", 13.4, 0, 53.8, 616, 68, 75, 11, "",
+            "pcie3"},
+    GpuType{"rtx3070", "GeForce RTX 3070", "RTX 3070", 20.3, 20.3, 40.6, 448, 46, 86, 8, "",
+            "pcie4"},
+    GpuType{"rtx3080", "GeForce RTX 3080", "RTX 3080", 29.8, 29.8, 59.5, 760, 68, 86, 10, "",
+            "pcie4"},
     GpuType{"rtx3090", "GeForce RTX 3090", "RTX 3090", 35.6, 35.6, 71, 936, 82, 86, 24, "",
             "pcie4"},
     GpuType{"rtx4090", "GeForce RTX 4090", "RTX 4090", 82.6, 82.6, 165, 1008, 128, 89, 24, "",
@@ -33,6 +54,8 @@ constexpr std::array kTypes{
             80, 40, "nvlink3", "pcie4"},
     GpuType{"a100-pcie", "NVIDIA A100 PCIe 80 GB", "A100 80GB PCIe", 19.5, 156, 312, 1935, 108, 80,
             80, "", "pcie4"},
+    GpuType{"a100-pcie-40", "NVIDIA A100 PCIe 40 GB", "A100-PCIE-40GB", 19.5, 156, 312, 1555, 108,
+            80, 40, "", "pcie4"},
     GpuType{"h100-sxm", "NVIDIA H100 SXM5", "H100 80GB HBM3", 66.9, 494.7, 989.4, 3350, 132, 90, 80,
             "nvlink4", "pcie5"},
     GpuType{"h100-pcie", "NVIDIA H100 PCIe", "H100 PCIe", 51.2, 378, 756, 2039, 114, 90, 80, "",
@@ -55,6 +78,27 @@ constexpr double kLaunch = 4e-6;
 
 constexpr const char* kOrigin = "prior: datasheet rate x the share public tables reach";
 constexpr const char* kHostOrigin = "prior: PyTorch on the host of two H200 of this project";
+
+// Cards that share a name and have rates of their own.
+constexpr std::array<std::string_view, 4> kVariants{" Ti", " D", " SUPER", " Laptop"};
+
+bool letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// Whether a driver's name holds `part` as words of its own: "A10" is no part of "A100-PCIE-40GB",
+// nor "RTX 4090" the card of "RTX 4090 D". What follows letters may be a revision ("A100-SXM4").
+bool says(std::string_view driver, std::string_view part) {
+  for (auto at = driver.find(part); at != driver.npos; at = driver.find(part, at + 1)) {
+    if (at > 0 && letter_or_digit(driver[at - 1])) continue;
+    const std::string_view rest = driver.substr(at + part.size());
+    const bool whole = rest.empty() || !letter_or_digit(rest.front()) ||
+                       std::isdigit(static_cast<unsigned char>(part.back())) == 0;
+    const bool other =
+        std::any_of(kVariants.begin(), kVariants.end(),
+                    [&](std::string_view variant) { return rest.starts_with(variant); });
+    if (whole && !other) return true;
+  }
+  return false;
+}
 
 double peak(const GpuType& type, DType dtype) {
   if (dtype == DType::fp32) return type.fp32;
@@ -99,8 +143,7 @@ const GpuType* find_gpu_type(std::string_view name) {
 const GpuType* gpu_type_of(const Device& device) {
   const GpuType* best = nullptr;
   for (const GpuType& type : kTypes) {
-    const bool same =
-        device.name == type.title || device.name.find(type.device) != std::string::npos;
+    const bool same = device.name == type.title || says(device.name, type.device);
     // "A100-SXM4-40GB" holds "A100-SXM" too: the longer part is the more exact.
     if (same && (best == nullptr || type.device.size() > best->device.size())) best = &type;
   }

@@ -29,11 +29,18 @@ template <class TimeAt>
 CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
                         TimeAt time_at) {
   const CarryOver& carry = carry_over(link.topology);
-  if (call.ranks > carry.most_ranks) {
+  if (call.ranks > link.reach()) {
+    if (link.most_ranks) {
+      throw InputError("link " + link.name,
+                       "joins at most " + std::to_string(*link.most_ranks) + " GPUs, not " +
+                           std::to_string(call.ranks) +
+                           ": more of them exchange over what joins the pairs; name that, as "
+                           "--link pcie4, or give a log of that many ranks");
+    }
     throw InputError("link " + link.name,
                      "joins the GPUs of one host, and " + std::to_string(call.ranks) +
                          " of them were not measured on it (at most " +
-                         std::to_string(carry.most_ranks) +
+                         std::to_string(link.reach()) +
                          "); give hosts as --gpus 2x8 with --inter-link, or a log of that many "
                          "ranks as --link");
   }
@@ -122,6 +129,8 @@ Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSeco
   const double steps = ring_steps(call.kind, call.ranks);
   return steps * (step_latency + call.bytes / call.ranks / bandwidth);
 }
+
+int Link::reach() const { return most_ranks.value_or(carry_over(topology).most_ranks); }
 
 BytesPerSecond Link::bus_bandwidth() const {
   for (const Curve& curve : curves) {

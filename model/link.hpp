@@ -46,6 +46,8 @@ struct Link {
   BytesPerSecond peak{};  // one direction, by the standard; 0 when unknown
   // The figures are one GPU's share of its node's NICs, which grow with the GPUs per node.
   bool per_gpu = false;
+  // GPUs that it joins at most, where that is fewer than its topology can: a bridge joins two.
+  std::optional<int> most_ranks;
   // Multiprocessors NCCL's collectives hold while they run (its channels); 0 when unknown.
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
@@ -69,6 +71,8 @@ struct Link {
 
   // Bus bandwidth of a large all-reduce at the rank count measured, or the figure.
   [[nodiscard]] BytesPerSecond bus_bandwidth() const;
+  // Ranks up to which a count that was not measured is carried over.
+  [[nodiscard]] int reach() const;
 };
 
 // What a collective costs and how sure that is.

@@ -14,6 +14,7 @@ constexpr double kSameShape = 1e-6;  // distance in doublings below which a shap
 // the calibration.
 constexpr double kErrorPerDoubling = 0.03;
 constexpr double kFarDoublings = 1.5;
+constexpr std::size_t kRecent = 32;  // shapes: a transformer's layers have 21
 
 }  // namespace
 
@@ -43,6 +44,10 @@ const Link* Machine::find_link(std::string_view link_name) const {
     if (link.name == link_name) return &link;
   }
   return nullptr;
+}
+
+double Machine::spread(double samples) const {
+  return std::hypot(rank_spread, sample_spread / std::sqrt(std::max(samples, 1.0)));
 }
 
 BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_set,
@@ -101,6 +106,22 @@ ProductPrice ProductTable::price(const Product& product) const {
     if (p.rows == product.rows && p.in == product.in && p.out == product.out)
       return {point->time.value, point->time.relative_error, point->grid, false};
   }
+  for (const auto& [known, price] : recent_) {
+    if (known.pass == product.pass && known.rows == product.rows && known.in == product.in &&
+        known.out == product.out)
+      return price;
+  }
+  const ProductPrice price = carried(product);
+  if (recent_.size() < kRecent) {
+    recent_.emplace_back(product, price);
+  } else {
+    recent_[oldest_++ % kRecent] = {product, price};
+  }
+  return price;
+}
+
+ProductPrice ProductTable::carried(const Product& product) const {
+  const auto& points = points_[static_cast<std::size_t>(product.pass)];
   const std::vector<Entry>* table = &entries(product.pass);
   double borrowed_error = 0;
   if (points.empty()) {

@@ -101,6 +101,9 @@ struct Machine {
   Estimate<double> hook_overlap{1.0, 0.0, ""};
   // Spread of compute between ranks (standard deviation over mean): the step waits for the slowest.
   double rank_spread = 0;
+  // Spread of the work of one sample. A rank's step holds many, so that this share of the spread
+  // falls with their root; 0: the work of every sample is the same, or nothing is known of it.
+  double sample_spread = 0;
   // What remains after all terms: one standard error of a step, fitted on steps the model was not
   // fitted on, or a prior.
   double residual = 0.02;
@@ -116,6 +119,8 @@ struct Machine {
   [[nodiscard]] std::span<const MemoryPoint> update_points(Optimizer optimizer) const;
   [[nodiscard]] const HostCosts* host_costs(Engine engine) const;
   [[nodiscard]] const Link* find_link(std::string_view link_name) const;
+  // Both spreads of compute between ranks, for a step of `samples` on each.
+  [[nodiscard]] double spread(double samples) const;
 };
 
 [[nodiscard]] std::string_view name(Engine engine);
@@ -162,6 +167,10 @@ class ProductTable {
   // Made at the first shape that was not measured: four logarithms a point would be most of a
   // forecast that needs none. Not safe to share between threads.
   mutable std::array<std::vector<Entry>, 3> entries_;
+  // The last shapes carried over, for the next model of the same network; as unsafe.
+  [[nodiscard]] ProductPrice carried(const Product& product) const;
+  mutable std::vector<std::pair<Product, ProductPrice>> recent_;
+  mutable std::size_t oldest_ = 0;
 };
 
 }  // namespace ddpx

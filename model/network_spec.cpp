@@ -45,9 +45,13 @@ Network make_mlp(std::span<const double> v) {
 
 Network make_gpt(std::span<const double> v) {
   if (std::fmod(v[1], v[2]) != 0) {
+    const double below = std::floor(v[1] / v[2]) * v[2];
+    const auto whole = [](double value) { return std::to_string(static_cast<long long>(value)); };
     throw InputError("--network",
-                     "gpt: 'hidden' must be a multiple of 'heads': each head takes "
-                     "hidden/heads features");
+                     "gpt: hidden=" + whole(v[1]) + " is no multiple of heads=" + whole(v[2]) +
+                         ", and each head takes hidden/heads features; " +
+                         "accepted: hidden=" + (below > 0 ? whole(below) + " or " : "") +
+                         whole(below + v[2]) + ", or other heads");
   }
   return gpt({.layers = static_cast<int>(v[0]),
               .hidden = v[1],

@@ -34,15 +34,29 @@ struct Number {
   std::string_view rest;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // The number `text` begins with; nullopt when it begins with none. from_chars also knows "inf",
 // "nan" and a minus sign; we do not.
 std::optional<Number> leading_number(std::string_view text) {
-  if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return std::nullopt;
+  if (text.empty() || (text[0] != '.' && !is_digit(text[0]))) return std::nullopt;
   Number number;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number.value);
   if (error != std::errc() || !std::isfinite(number.value)) return std::nullopt;
   number.rest = text.substr(static_cast<std::size_t>(end - text.data()));
   return number;
+}
+
+// What is wrong with a text that begins with no number.
+std::string without_number(std::string_view text) {
+  if (text.empty()) return "is empty";
+  if (text[0] == '-' && text.size() > 1 && (is_digit(text[1]) || text[1] == '.'))
+    return "is negative, and must be above 0";
+  if (is_digit(text[0])) return "is larger or smaller than a number can be";
+  for (const std::string_view word : {"nan", "inf", "-inf", "-nan", "NaN", "Inf", "NAN", "INF"}) {
+    if (text.starts_with(word)) return "is no finite number";
+  }
+  return "does not begin with a number";
 }
 
 std::string names(std::span<const Unit> units) {
@@ -56,11 +70,12 @@ std::string names(std::span<const Unit> units) {
 double parse_with_unit(std::string_view place, std::string_view text, std::span<const Unit> units,
                        const std::string& accepted) {
   const auto number = leading_number(text);
-  if (!number) reject(place, text, "does not begin with a number; accepted: " + accepted);
+  if (!number) reject(place, text, without_number(text) + "; accepted: " + accepted);
   for (const Unit& unit : units) {
     if (unit.name != number->rest) continue;
     const double value = number->value * unit.factor;
-    if (!(value > 0) || !std::isfinite(value)) reject(place, text, "must be above 0 and finite");
+    if (!(value > 0) || !std::isfinite(value))
+      reject(place, text, "must be above 0 and finite; accepted: " + accepted);
     return value;
   }
   if (number->rest.empty()) reject(place, text, "needs a unit; accepted: " + accepted);
@@ -134,11 +149,12 @@ int parse_count(std::string_view place, std::string_view text, int least, int mo
 
 double parse_percent(std::string_view place, std::string_view text, double most) {
   const auto number = leading_number(text);
-  if (!number || number->rest != "%" || !(number->value > 0) || number->value > 100 * most) {
-    reject(place, text,
-           "is no percentage above 0 up to " + std::to_string(static_cast<int>(100 * most)) +
-               "; accepted: a number and %, as 10%");
-  }
+  const std::string accepted =
+      "; accepted: above 0% up to " + std::to_string(static_cast<int>(100 * most)) + "%, as 10%";
+  if (!number) reject(place, text, without_number(text) + accepted);
+  if (number->rest != "%") reject(place, text, "is no percentage, which ends in %" + accepted);
+  if (!(number->value > 0) || number->value > 100 * most)
+    reject(place, text, "is out of range" + accepted);
   return number->value / 100;
 }
 

@@ -181,11 +181,15 @@ Solution solve(const Requirement& requirement, const Axis& axis,
 UsefulGpus useful_gpus(const std::vector<double>& speedups) {
   UsefulGpus useful;
   const auto count = [](std::size_t i) { return static_cast<int>(i); };
-  std::size_t most = 1;
-  while (most < speedups.size() && speedups[most] > speedups[most - 1]) ++most;
+  if (speedups.empty()) return useful;
+  const auto most = static_cast<std::size_t>(std::max_element(speedups.begin(), speedups.end()) -
+                                             speedups.begin()) +
+                    1;
   std::size_t half = 1;
   while (half < speedups.size() && speedups[half] - speedups[half - 1] >= 0.5 * speedups[0]) ++half;
   useful.most = count(most);
+  useful.dips =
+      !std::is_sorted(speedups.begin(), speedups.begin() + static_cast<std::ptrdiff_t>(most));
   useful.most_is_last = most >= speedups.size();
   useful.half = count(half);
   useful.half_is_last = half >= speedups.size();

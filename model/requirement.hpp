@@ -59,7 +59,8 @@ struct Solution {
 
 // Where more GPUs stop being worth it. `speedups[i]` is that of i + 1 GPUs (1 of one).
 struct UsefulGpus {
-  int most = 1;               // after which another GPU no longer raises throughput
+  int most = 1;               // the count of the highest throughput
+  bool dips = false;          // on the way there a GPU more is slower, somewhere
   bool most_is_last = false;  // it still rises at the largest count looked at
   int half = 1;               // the last whose GPU adds at least half of what the first one does
   bool half_is_last = false;

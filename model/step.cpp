@@ -93,6 +93,7 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   check(job);
   if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
   check_captured();
+  check_channels();
   channels_ = job.strategy.channels.value_or(link.channels);
   layers_.reserve(network.layers.size());
   constexpr std::size_t kUsualShapes = 4;
@@ -109,7 +110,18 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   working_set_ = working_set();
   if (job.gpus > 1 && job.strategy.sync) price_collectives();
   if (job.gpus > 1)
-    slowest_ = slowest_rank(machine.rank_spread, job.gpus, std::max(job.imbalance, job.straggler));
+    slowest_ = slowest_rank(machine.spread(job.samples_per_step() / job.gpus), job.gpus,
+                            std::max(job.imbalance, job.straggler));
+}
+
+// Each channel is a block that holds a multiprocessor for as long as a collective runs.
+void StepModel::check_channels() const {
+  const int has = machine_.device.multiprocessors;
+  if (!job_.strategy.channels || has == 0 || *job_.strategy.channels < has) return;
+  throw InputError("--strategy", "'" + describe(job_.strategy) + "' leaves no multiprocessor of " +
+                                     std::to_string(has) +
+                                     " to products; accepted: channels=1 to " +
+                                     std::to_string(std::max(1, has - 1)));
 }
 
 // Parameters, gradients, buckets and their 16-bit copies, and every product's output.

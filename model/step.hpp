@@ -70,6 +70,7 @@ enum class BoundBy { compute, communication, host, loader };
 struct Step {
   std::array<Seconds, kTerms> terms{};
   Seconds communication_busy{};  // a collective is running
+  Seconds host{};                // what the host takes to issue the step, hidden or not
 
   [[nodiscard]] Seconds total() const;
   [[nodiscard]] Seconds term(Term t) const { return terms[static_cast<std::size_t>(t)]; }
@@ -139,6 +140,7 @@ class StepModel {
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
+  void check_channels() const;
   void price_collectives();
   void price_buckets();
   void price_blocks();

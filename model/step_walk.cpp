@@ -219,6 +219,7 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
     const HostCosts* costs = machine_.host_costs(job_.engine);
     const double error = costs ? costs->step_per_tensor.relative_error : kCapturedHostError;
     const double seconds = usual * std::max(0.05, 1.0 + shift.of(Source::host) * error);
+    step.host = Seconds(seconds);
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);
   }

@@ -57,6 +57,7 @@ struct Strategy {
   [[nodiscard]] int shards(int gpus) const;
   // Where a bucket closes: DeepSpeed's stage 2 has a limit of its own.
   [[nodiscard]] BucketLimits bucket_limits() const;
+  bool operator==(const Strategy&) const = default;
 };
 
 // DeepSpeed's reduce_bucket_size, 5e8 elements of fp32 (deepspeed/runtime/zero/config.py).
@@ -80,6 +81,7 @@ struct Loader {
   [[nodiscard]] double rate(int gpus) const {
     return per_rank ? samples_per_s * gpus : samples_per_s;
   }
+  bool operator==(const Loader&) const = default;
 };
 
 struct Job {
@@ -106,6 +108,7 @@ struct Job {
   // The same work on one GPU with plain steps (K = 1, no sharding): what speedup is measured
   // against.
   [[nodiscard]] Job one_gpu() const;
+  bool operator==(const Job&) const = default;
 };
 
 // Throws InputError unless the job makes sense: ranks >= 1, batch >= 1, K >= 1, groups of HSDP that

@@ -32,6 +32,9 @@ double parse_number(std::string_view word, std::string_view text, std::string_vi
   return value;
 }
 
+// NCCL takes NCCL_MAX_CTAS up to 64 (its user guide, environment variables).
+constexpr int kMostChannels = 64;
+
 int parse_count(std::string_view word, std::string_view text, int most) {
   std::string_view rest;
   const double value = parse_number(word, text, rest);
@@ -171,7 +174,7 @@ class Words {
     } else if (key == "first-bucket") {
       first_ = parse_bucket_size(word, value);
     } else if (key == "channels") {
-      strategy_.channels = parse_count(word, value, 1024);
+      strategy_.channels = parse_count(word, value, kMostChannels);
     } else if (key == "overlap") {
       strategy_.overlap = parse_choice(word, value, "yes", "no");
     } else if (key == "sync") {

@@ -4,25 +4,27 @@
 #include <array>
 #include <cmath>
 
+#include "model/nccl.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr Bytes kLarge{1 << 30};
 // A copy between two GPUs reaches this share of the link's rate in one direction: 0.88 (H200 pair),
 // 0.85 to 0.89 (PCIe 5, RTX PRO 6000).
 constexpr double kCopyLow = 0.75;
 constexpr double kCopyUsual = 0.88;
+// NCCL's speed of one NVLS head of Hopper (topology search), in each of 8 GPUs; and what machines
+// differ by (480 on H100 and H200).
+constexpr BytesPerSecond kHopperHead{40e9};
+constexpr double kInSwitchSpread = 1.08;
 
-BytesPerSecond on(const Link& link, int ranks) {
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, ranks};
+BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
   return call.bytes / price(link, call).time * bus_factor(call.kind, ranks);
 }
 
-bool reachable(const Link& link, int ranks) {
-  return carry_over(link.topology).most_ranks >= ranks;
-}
+bool reachable(const Link& link, int ranks) { return link.reach() >= ranks; }
 
 std::string band_text(const Band& band) {
   return rate_text(band.low) + " to " + rate_text(band.high) + " (usual " + rate_text(band.usual) +
@@ -76,7 +78,8 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
   double distance = 0.25;  // in logarithms: further away it looks like nothing
   for (const Link& link : table) {
     if (link.name == expected.name || !reachable(link, measured.ranks)) continue;
-    const double off = std::abs(std::log(on(link, measured.ranks) / measured.bus_bandwidth));
+    const double off =
+        std::abs(std::log(on(link, measured.ranks, measured.bytes) / measured.bus_bandwidth));
     if (off < distance) {
       distance = off;
       nearest = &link;
@@ -87,7 +90,16 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
 
 std::string measured_text(const MeasuredLink& measured) {
   return "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth) +
-         (measured.copies ? " (slowest pair)" : " bus bandwidth") + ".";
+         (measured.copies ? " (slowest pair)."
+                          : " bus bandwidth at " + size_text(measured.bytes) + ".");
+}
+
+LinkBand link_band(const Link& link, const Band& band) { return {link.name, band, limit_of(link)}; }
+
+std::string candidate_line(const LinkBand& c, bool with_limit) {
+  return wrapped("- " + ascii(c.name) + ": " + band_text(c.band) +
+                     (with_limit ? ", limited by " + c.limit : ""),
+                 {.first = 2, .rest = 4});
 }
 
 }  // namespace
@@ -97,9 +109,9 @@ Standing Band::standing(BytesPerSecond measured) const {
   return measured > high ? Standing::above : Standing::within;
 }
 
-Band band_of(const Link& link, int ranks) {
-  const BytesPerSecond usual = on(link, ranks);
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, ranks};
+Band band_of(const Link& link, int ranks, Bytes bytes) {
+  const BytesPerSecond usual = on(link, ranks, bytes);
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
   const double spread = 1.0 + kNormalQuantile90 * price(link, call).relative_error;
   Band band{usual / spread, usual, usual * spread};
   if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
@@ -109,18 +121,54 @@ Band band_of(const Link& link, int ranks) {
   return band;
 }
 
+std::optional<Band> in_switch_band(const Link& link, int ranks, Bytes bytes) {
+  if (link.name != "nvlink4") return std::nullopt;
+  NcclTopology topology;
+  topology.generation = GpuGeneration::hopper;
+  topology.ranks_per_node = ranks;
+  topology.channel_inside = kHopperHead;
+  topology.nvls_head = kHopperHead;
+  for (const NcclCost& cost : nccl_costs(Collective::all_reduce, topology)) {
+    if (cost.algorithm != NcclAlgorithm::nvls) continue;
+    const BytesPerSecond usual =
+        bytes / nccl_time(cost, bytes, topology) * bus_factor(Collective::all_reduce, ranks);
+    return Band{usual / kInSwitchSpread, usual, usual * kInSwitchSpread};
+  }
+  return std::nullopt;
+}
+
 LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                      std::span<const Link> table) {
-  const Band band = measured.copies ? copy_band(expected) : band_of(expected, measured.ranks);
+  const Band band =
+      measured.copies ? copy_band(expected) : band_of(expected, measured.ranks, measured.bytes);
+  const auto by_switch =
+      measured.copies ? std::nullopt : in_switch_band(expected, measured.ranks, measured.bytes);
   LinkCheck check;
+  check.measured = measured;
+  check.expected = link_band(expected, band);
   check.standing = band.standing(measured.bus_bandwidth);
+  check.in_switch = by_switch && check.standing == Standing::above &&
+                    by_switch->standing(measured.bus_bandwidth) == Standing::within;
+  if (check.in_switch) check.standing = Standing::within;
   check.text = wrapped(measured_text(measured));
   check.text +=
       wrapped("Expected of " + ascii(expected.name) + " on " + std::to_string(measured.ranks) +
-              " ranks: " + band_text(band) + "; the limit is " + limit_of(expected) + ".");
+              " ranks: " + band_text(band) + "; the limit is " + check.expected->limit + ".");
+  if (by_switch)
+    check.text += wrapped("With all-reduce inside the switch (NVLS): " + band_text(*by_switch) +
+                          ", more than the links carry, because bus bandwidth counts a ring's "
+                          "traffic and the switch sends less.");
   if (check.standing == Standing::within) {
-    check.text += wrapped("That is right for such a box.");
-    if (measured.falls) check.text += wrapped("But " + faults_of(expected, measured).front() + ".");
+    check.text += wrapped(check.in_switch ? "That is right for such a box with NVLS."
+                                          : "That is right for such a box.");
+    if (by_switch && !check.in_switch)
+      check.text += wrapped(
+          "NVLS does not run: NCCL_NVLS_ENABLE=0, no fabric manager, or a "
+          "container without it.");
+    if (measured.falls) {
+      check.faults = {faults_of(expected, measured).front()};
+      check.text += wrapped("But " + check.faults.front() + ".");
+    }
     return check;
   }
   if (check.standing == Standing::above) {
@@ -131,26 +179,39 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   }
   check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
                         " of the usual figure, below the band.");
-  if (const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table))
+  if (const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table)) {
+    check.looks_like = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
     check.text += wrapped("It is what " + ascii(like->name) + " gives (" +
-                          rate_text(on(*like, measured.ranks)) + ").");
+                          rate_text(check.looks_like->band.usual) + ").");
+  }
+  check.faults = faults_of(expected, measured);
   check.text += "Likely, in this order:\n";
-  for (const std::string& fault : faults_of(expected, measured))
+  for (const std::string& fault : check.faults)
     check.text += wrapped("- " + fault, {.first = 2, .rest = 4});
   return check;
 }
 
 LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) {
   LinkCheck check;
+  check.measured = measured;
   check.text = wrapped(measured_text(measured));
-  std::string names;
   for (const Link& link : table) {
     if (!measured.copies && !reachable(link, measured.ranks)) continue;
-    const Band band = measured.copies ? copy_band(link) : band_of(link, measured.ranks);
-    if (band.standing(measured.bus_bandwidth) != Standing::within) continue;
-    check.text +=
-        wrapped("- " + ascii(link.name) + ": " + band_text(band) + ", limited by " + limit_of(link),
-                {.first = 2, .rest = 4});
+    const Band band =
+        measured.copies ? copy_band(link) : band_of(link, measured.ranks, measured.bytes);
+    const auto by_switch =
+        measured.copies ? std::nullopt : in_switch_band(link, measured.ranks, measured.bytes);
+    if (band.standing(measured.bus_bandwidth) == Standing::within) {
+      check.candidates.push_back(link_band(link, band));
+    } else if (by_switch && by_switch->standing(measured.bus_bandwidth) == Standing::within) {
+      check.candidates.push_back({link.name, *by_switch, "the switch, which reduces (NVLS)"});
+    }
+  }
+  if (check.candidates.empty()) {
+    check.text += wrapped("No link of the table (--list-links) gives that on so many ranks.");
+  } else {
+    check.text += wrapped("Links that give that:");
+    for (const LinkBand& c : check.candidates) check.text += candidate_line(c, true);
   }
   if (measured.falls)
     check.text += wrapped(
@@ -160,8 +221,8 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
   return check;
 }
 
-std::string expected_of_paths(const std::vector<std::vector<std::string>>& paths, std::size_t nics,
-                              std::span<const Link> table) {
+LinkCheck expected_of_paths(const std::vector<std::vector<std::string>>& paths, std::size_t nics,
+                            std::span<const Link> table) {
   struct Path {
     std::string_view word;
     std::string_view meaning;
@@ -181,11 +242,14 @@ std::string expected_of_paths(const std::vector<std::vector<std::string>>& paths
     break;
   }
   const std::size_t gpus = paths.size();
-  std::string text;
+  LinkCheck check;
+  check.paths = Paths{gpus, nics, slowest};
+  std::string& text = check.text;
   std::string prefix = "nvlink";
   if (slowest.empty() && gpus > 1) {
-    text = wrapped(std::to_string(gpus) + " GPUs, every pair joined by NVLink (" +
-                   (gpus > 1 ? paths[0][1] : "") + ").");
+    check.paths->slowest = paths[0][1];
+    text =
+        wrapped(std::to_string(gpus) + " GPUs, every pair joined by NVLink (" + paths[0][1] + ").");
   } else if (gpus > 1) {
     prefix = "pcie";
     const auto* path = std::find_if(kPaths.begin(), kPaths.end(),
@@ -196,18 +260,18 @@ std::string expected_of_paths(const std::vector<std::vector<std::string>>& paths
                    "the matrix does not say; without it every pair goes through host memory, and "
                    "two GPUs under one switch (PIX) share its uplink.");
   } else {
-    return wrapped("One GPU: no link to check.");
+    text = wrapped("One GPU: no link to check.");
+    return check;
   }
   if (nics > 0) text += wrapped(std::to_string(nics) + " NICs.");
   text += wrapped("Expected bus bandwidth of a large all-reduce on " + std::to_string(gpus) +
                   " GPUs, by what the link is:");
   for (const Link& link : table) {
     if (!link.name.starts_with(prefix) || !reachable(link, static_cast<int>(gpus))) continue;
-    text +=
-        wrapped("- " + ascii(link.name) + ": " + band_text(band_of(link, static_cast<int>(gpus))),
-                {.first = 2, .rest = 4});
+    check.candidates.push_back(link_band(link, band_of(link, static_cast<int>(gpus))));
+    text += candidate_line(check.candidates.back(), false);
   }
-  return text;
+  return check;
 }
 
 }  // namespace ddpx

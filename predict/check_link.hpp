@@ -2,6 +2,7 @@
 // limit explains the figure, and what is likely wrong when it is below.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ namespace ddpx {
 
 enum class Standing { within, below, above };
 
-// Usual bus bandwidth of a large all-reduce over `link` on `ranks`, with the range seen on public
-// machines, carried to the count.
+// Usual bus bandwidth of an all-reduce over `link`, with the range seen on public machines, carried
+// to the count and the size.
 struct Band {
   BytesPerSecond low{};
   BytesPerSecond usual{};
@@ -21,21 +22,51 @@ struct Band {
 
   [[nodiscard]] Standing standing(BytesPerSecond measured) const;
 };
-[[nodiscard]] Band band_of(const Link& link, int ranks);
+[[nodiscard]] Band band_of(const Link& link, int ranks, Bytes bytes = Bytes(1 << 30));
 
 // What a file says of a box.
 struct MeasuredLink {
   std::string what;  // "all_reduce on 8 ranks" or "copies between GPUs"
   int ranks = 2;
   BytesPerSecond bus_bandwidth{};
-  bool falls = false;   // bandwidth falls with the size
+  bool falls = false;  // bandwidth falls with the size
+  // Of the message that reached it; bandwidth of a smaller one is no fault of the link.
+  Bytes bytes{1 << 30};
   bool copies = false;  // one pair's copies, not a collective: compared with the link's peak
 };
 
+// A link and what it usually gives.
+struct LinkBand {
+  std::string name;
+  Band band;
+  std::string limit;
+};
+
+// What a topology matrix says: the slowest path between two GPUs, and what the links of its kind
+// give.
+struct Paths {
+  std::size_t gpus = 0;
+  std::size_t nics = 0;
+  std::string slowest;  // "SYS", "NV18"; empty for one GPU
+};
+
+// The answer, in words and in values.
 struct LinkCheck {
   std::string text;
   Standing standing = Standing::within;
+  std::optional<MeasuredLink> measured;  // nullopt: a topology matrix
+  std::optional<LinkBand> expected;      // nullopt: no link was named
+  bool in_switch = false;                // it lies in the band of all-reduce by the switch (NVLS)
+  std::optional<LinkBand> looks_like;    // below the band: what gives that much
+  std::vector<std::string> faults;       // most likely first
+  std::vector<LinkBand> candidates;      // no link was named: those in whose band it lies
+  std::optional<Paths> paths;
 };
+
+// Band of an all-reduce that the switch adds up (NVLS): 8 H100 or H200 of one node; nullopt
+// elsewhere. NCCL's model of it gives 476 GB/s, 480 were measured.
+[[nodiscard]] std::optional<Band> in_switch_band(const Link& link, int ranks,
+                                                 Bytes bytes = Bytes(1 << 30));
 
 // Against one link that it should be; `table` names what the figure looks like instead.
 [[nodiscard]] LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
@@ -45,7 +76,7 @@ struct LinkCheck {
 
 // What the paths of a topology matrix say, before anything is measured: the slowest path between
 // GPUs, its meaning, and the band of the links it may be.
-[[nodiscard]] std::string expected_of_paths(const std::vector<std::vector<std::string>>& paths,
-                                            std::size_t nics, std::span<const Link> table);
+[[nodiscard]] LinkCheck expected_of_paths(const std::vector<std::vector<std::string>>& paths,
+                                          std::size_t nics, std::span<const Link> table);
 
 }  // namespace ddpx

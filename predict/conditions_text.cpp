@@ -52,7 +52,10 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
   const std::string verdict =
       broken.empty() ? "No condition of ideal scaling that is known is broken: " + where
                      : "Not ideal for lack of: " + broken + " (" + where + ")";
-  return "\n" + wrapped(verdict) + table.text();
+  std::string text = "\n" + wrapped(verdict) + table.text();
+  if (row.forecast.step.term(Term::host).value() > 0)
+    text += wrapped("The host sets the pace; what the device does meanwhile costs nothing.");
+  return text;
 }
 
 }  // namespace

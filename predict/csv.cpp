@@ -48,6 +48,25 @@ class Line {
   bool begun_ = false;
 };
 
+void add_interval_names(Line& line, const std::string& key) {
+  line.add(key).add(key + "_low").add(key + "_high");
+}
+
+struct PlanInterval {
+  const char* name;
+  std::optional<Interval> Plan::*member;
+};
+constexpr std::array<PlanInterval, 9> kPlanIntervals{
+    {{"cost_per_million_samples", &Plan::cost_per_million},
+     {"run_s", &Plan::run_s},
+     {"run_cost", &Plan::run_cost},
+     {"samples_ratio", &Plan::samples_ratio},
+     {"target_samples", &Plan::target_samples},
+     {"target_steps", &Plan::target_steps},
+     {"target_speedup", &Plan::target_speedup},
+     {"target_s", &Plan::target_s},
+     {"target_cost", &Plan::target_cost}}};
+
 std::string header() {
   Line line;
   for (const char* key :
@@ -55,17 +74,38 @@ std::string header() {
         "scaling", "machine", "engine", "dtype", "optimizer"}) {
     line.add(key);
   }
-  for (const char* key : {"step_time_s", "speedup", "samples_per_s"}) {
-    line.add(key).add(std::string(key) + "_low").add(std::string(key) + "_high");
-  }
+  for (const char* key : {"step_time_s", "speedup", "samples_per_s"}) add_interval_names(line, key);
   for (const char* key : {"verdict", "communication_share", "communication_busy_share"})
     line.add(key);
   for (std::size_t i = 0; i < kTerms; ++i) line.add(std::string(name(static_cast<Term>(i))) + "_s");
   line.add("bound_by").add("extrapolated").add("break_even_batch_per_rank");
-  for (const char* key : {"cost_per_million_samples", "run_s", "run_cost", "target_speedup",
-                          "target_s", "target_cost"})
+  for (const char* key : {"global_batch", "fits", "learning_rate_factor", "learning_rate",
+                          "rented_machine", "price_per_hour"})
     line.add(key);
+  for (const PlanInterval& interval : kPlanIntervals) add_interval_names(line, interval.name);
+  line.add("target_verdict").add("cheapest");
   return line.take();
+}
+
+// Empty fields where no plan was asked for.
+void add_plan(Line& line, const std::optional<Plan>& plan, bool cheapest) {
+  if (plan) {
+    line.add(plan->global_batch).add(plan->fits ? "yes" : "no").add(plan->rate_factor);
+    line.add(optional_number(plan->learning_rate)).add(plan->rent.machine);
+    line.add(plan->rent.per_hour);
+  } else {
+    for (int i = 0; i < 6; ++i) line.add("");
+  }
+  for (const PlanInterval& known : kPlanIntervals) {
+    const std::optional<Interval> interval = plan ? (*plan).*known.member : std::nullopt;
+    if (interval) {
+      line.add(*interval);
+    } else {
+      line.add("").add("").add("");
+    }
+  }
+  line.add(plan && plan->target_verdict ? name(*plan->target_verdict) : "");
+  line.add(cheapest ? "yes" : "");
 }
 
 }  // namespace
@@ -96,10 +136,8 @@ std::string csv_of(const ForecastDocument& document) {
     line.add(name(f.step.bound_by()))
         .add(outside)
         .add(optional_number(row.break_even_batch_per_rank));
-    const Plan plan = row.plan.value_or(Plan{});
-    for (const auto& interval : {plan.cost_per_million, plan.run_s, plan.run_cost,
-                                 plan.target_speedup, plan.target_s, plan.target_cost})
-      line.add(interval ? number(interval->value) : "");
+    const auto index = static_cast<std::size_t>(&row - document.rows.data());
+    add_plan(line, row.plan, document.decision && document.decision->row == index);
     text += line.take();
   }
   return text;

@@ -243,42 +243,18 @@ std::optional<double> parameters_of(const Options& options, const Resolvers& res
   return (is_file(text) ? resolvers.network_file(text) : network_from(text)).parameters();
 }
 
-void check_flags(const Options& options) {
-  const auto useless = [](const char* flag, const std::string& why) {
-    throw InputError(flag,
-                     "cannot change what --diagnose says " + why + "; leave it out or add it");
-  };
-  if (options.links.size() > 1) throw InputError("--link", "is the link of the run; give it once");
-  if (options.strategies.size() > 1)
-    throw InputError("--strategy", "is the strategy of the run; give it once");
-  if (options.networks.size() > 1 || (options.params && !options.networks.empty()))
-    throw InputError("--network", "is the network of the run; give it once, or --params");
-  const bool message = options.diagnose->find("message=") != std::string::npos;
-  const bool sized = options.params || !options.networks.empty();
-  if (!options.links.empty() && !sized && !message)
-    useless("--link", "without --params or --network");
-  if (options.inter_link && !options.gpus)
-    throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
-  if (options.inter_link && options.links.empty()) useless("--inter-link", "without --link");
-  if (options.nics && !options.inter_link) useless("--nics", "without --inter-link");
-  if (options.loader_rate && !options.batch)
-    throw InputError("--loader-rate", "needs --batch, the samples of a step on each GPU");
-  if (options.batch && options.batch->find(',') != std::string::npos)
-    throw InputError("--batch", "'" + shown(*options.batch) + "' must be the one batch of the run");
-}
-
 }  // namespace
 
 ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   check(options);
-  check_flags(options);
   Case c{options, resolvers, machine_for(options, resolvers), job_of(options), {}, std::nullopt};
   use_any_dtype(c.job, c.machine);
   if (!options.strategies.empty()) c.job.strategy = parse_strategy(options.strategies.front());
   if (options.batch) c.job.batch_per_rank = parse_amount("--batch", *options.batch);
   if (options.loader_rate) c.job.loader = loader_of(*options.loader_rate);
   c.parameters = parameters_of(options, resolvers);
-  c.run = measured_run(options, c.job);
+  c.run = measured_run(options, resolvers, c.job);
+  check_diagnosis(options, c.run);
   ForecastDocument document;
   document.machine = c.machine.name;
   document.device = c.machine.device.name;

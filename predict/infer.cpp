@@ -26,7 +26,11 @@ struct Class {
   BytesPerSecond below;
   const char* reading;
 };
-constexpr std::array<Class, 6> kClasses{{
+constexpr std::array<Class, 7> kClasses{{
+    {BytesPerSecond(0.03e9),
+     "below any working PCIe link and below 1 Gb/s Ethernet: no working link explains this; look "
+     "at "
+     "the host, the loader or the placement of the ranks"},
     {kSlowestWorkingLink,
      "below any working PCIe link: look for a fault (peer-to-peer blocked by IOMMU or ACS) or a "
      "network of 1 Gb/s or less"},

@@ -10,6 +10,7 @@ namespace ddpx {
 
 Machine for_known_step(Machine machine) {
   machine.rank_spread = std::max(machine.rank_spread, kStepRankSpread);
+  machine.sample_spread = std::max(machine.sample_spread, kStepSampleSpread);
   machine.residual = std::max(machine.residual, kStepResidual);
   return machine;
 }

@@ -14,14 +14,17 @@ struct MeasuredModel {
   double batch = 1;  // samples of that step
 };
 
-// What links and parameters do not explain of a model that nothing else is known of: loaders,
-// hosts, synchronisation inside the model. `kStepRankSpread` is what 12 public series on SXM
-// machines lose at 4 to 8 GPUs beyond the forecast (docs/results/links.md judges 65 others);
-// `kStepResidual` widens the interval to what such series differ by.
-inline constexpr double kStepRankSpread = 0.032;
-inline constexpr double kStepResidual = 0.13;
+// What links and parameters do not explain of a model that nothing else is known of: samples of
+// unequal work, loaders, hosts. A step waits for its slowest rank, and public series of 1 to 4
+// samples per GPU lose several times what those of 100 do: a spread per sample, whose mean over a
+// rank's batch settles. Both spreads were set on the series whose link their sources do not state
+// (docs/results/links.md judges the others); `kStepResidual` widens the interval to what such
+// series differ by.
+inline constexpr double kStepRankSpread = 0.02;
+inline constexpr double kStepSampleSpread = 0.30;
+inline constexpr double kStepResidual = 0.10;
 
-// `machine` for a model known by its step alone: at least that spread and residual.
+// `machine` for a model known by its step alone: at least those spreads and residual.
 [[nodiscard]] Machine for_known_step(Machine machine);
 
 // A stated time is priced in whatever dtype the machine has products of: there are none to price.

@@ -52,7 +52,10 @@ void add_network(CommandLine& line, Options& o) {
             "(default: mlp:depth=8\nwith --sweep "
             "width=256:8192)");
   line.one(kGroup, "--params", o.params, "COUNT", "parameters of a model known by its step time");
-  line.one(kGroup, "--step-time", o.step_time, "TIME", "its measured step on one GPU, as 120ms");
+  line.one(
+      kGroup, "--step-time", o.step_time, "TIME",
+      "its measured step on one GPU, as 120ms; with\n--scaling strong also at one rank's share "
+      "of the\nbatch, as 120ms,40ms");
   line.one(kGroup, "--sweep", o.sweep, "KEY=LOW:HIGH",
            "vary a key of --network, or batch; doubles unless\na step follows, as :x4 or :+256");
 }
@@ -110,10 +113,12 @@ void add_diagnosis(CommandLine& line, Options& o) {
       "with --batch);\nalso busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
       "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
       "communication");
-  line.one(kGroup, "--rank-compute", o.rank_compute, "TIME,...",
-           "each rank's compute before the exchange");
-  line.one(kGroup, "--rank-wall", o.rank_wall, "TIME,...", "each rank's wall time of the step");
-  line.one(kGroup, "--rank-data", o.rank_data, "TIME,...", "each rank's wait for data in a step");
+  line.one(kGroup, "--rank-compute", o.rank_compute, "TIME,...|FILE",
+           "each rank's compute before the exchange; FILE: a\nlog with lines as Rank 3: 9.40ms");
+  line.one(kGroup, "--rank-wall", o.rank_wall, "TIME,...|FILE",
+           "each rank's wall time of the step");
+  line.one(kGroup, "--rank-data", o.rank_data, "TIME,...|FILE",
+           "each rank's wait for data in a step");
 }
 
 void add_answer(CommandLine& line, Options& o) {

@@ -6,6 +6,7 @@
 #include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/forecast_json.hpp"
+#include "io/forecast_json_link_check.hpp"
 #include "io/provenance.hpp"
 #include "predict/diagnose.hpp"
 #include "predict/listing.hpp"
@@ -33,7 +34,8 @@ Answer link_answer(const Options& options) {
   std::ostringstream talk;
   const LinkCheck result = check_link_file(options, resolvers(talk));
   std::cerr << talk.str();
-  return {result.text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
+  const std::string text = options.json ? io::to_json(result, io::provenance()) : result.text;
+  return {text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }
 
 ForecastDocument document_of(const Options& options, const Resolvers& names) {

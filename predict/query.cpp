@@ -11,20 +11,6 @@
 
 namespace ddpx {
 
-Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
-  if (layout.nodes == 1) return link;
-  if (query.inter_link) return two_level(link, *query.inter_link, layout, query.nics);
-  const bool measured =
-      std::any_of(link.curves.begin(), link.curves.end(),
-                  [&](const Curve& curve) { return curve.ranks == layout.gpus(); });
-  if (measured) return link;
-  throw InputError(
-      "--gpus",
-      std::to_string(layout.nodes) + "x" + std::to_string(layout.gpus_per_node) +
-          " needs --inter-link, what joins the nodes (--list-links), or a --link measured on " +
-          std::to_string(layout.gpus()) + " ranks");
-}
-
 namespace {
 
 ForecastRow row_of(const Setting& setting, const Network& network, const Job& job) {
@@ -44,7 +30,8 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
-    row.conditions = conditions(row.forecast.step, machine.rank_spread, job);
+    row.conditions = conditions(
+        row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
   }
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
@@ -284,10 +271,11 @@ ForecastDocument run(const Query& query) {
   runner.describe_machine();
   for (const Link& link : query.links) {
     for (const NodeLayout& layout : query.gpus) {
-      const Link joined = link_of(query, link, layout);
       for (const Strategy& strategy : query.strategies) {
         check_groups(strategy, layout);
-        Setting setting{query, joined, query.job, layout.nodes, &link};
+        const Link& given = link_at_channels(query.machine, link, strategy);
+        const Link joined = link_of(query, given, layout);
+        Setting setting{query, joined, query.job, layout.nodes, &given};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
         runner.add_rows(setting);

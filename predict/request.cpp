@@ -4,13 +4,13 @@
 #include <set>
 
 #include "model/error.hpp"
-#include "model/gpu_type.hpp"
 #include "model/network_spec.hpp"
 #include "model/quantity.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
 #include "predict/request_decisions.hpp"
 #include "predict/request_gpus.hpp"
+#include "predict/request_measured.hpp"
 #include "predict/request_plan.hpp"
 #include "predict/text.hpp"
 
@@ -44,16 +44,8 @@ double batch_of(const std::string& word) {
   return batch;
 }
 
-// The one network every point of a batch sweep, or a list of networks, is made from.
-NetworkSeries fixed(Network network) {
-  NetworkSeries series;
-  series.name = network.name;
-  series.at = [network = std::move(network)](double) { return network; };
-  return series;
-}
-
 NetworkSeries generated(const std::string& spec) {
-  NetworkSeries series = fixed(network_from(spec));
+  NetworkSeries series = one_network(network_from(spec));
   series.size = size_of(spec);
   return series;
 }
@@ -86,7 +78,7 @@ std::vector<NetworkSeries> networks_of(const Options& options, const std::option
   std::set<std::string> names;
   for (const std::string& text : options.networks) {
     if (!widths) {
-      list.push_back(is_file(text) ? fixed(resolvers.network_file(text)) : generated(text));
+      list.push_back(is_file(text) ? one_network(resolvers.network_file(text)) : generated(text));
     } else if (is_file(text)) {
       throw InputError(
           "--sweep", "varies '" + shown(sweep->key) + "', which the network file '" + shown(text) +
@@ -171,28 +163,6 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
     throw InputError("--nics", "counts NICs of --inter-link, which is missing");
   if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
-}
-
-void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
-  MeasuredModel model{parse_amount("--params", options.params.value()),
-                      parse_time("--step-time", options.step_time.value()), query.batches.front()};
-  use_any_dtype(query.job, query.machine);
-  if (options.gpu && options.machine) {
-    // Timed on the machine's GPU, asked for on the other.
-    const GpuType* from = gpu_type_of(resolvers.machine(options.machine).device);
-    model.step *= step_ratio(*from, gpu_named(*options.gpu), query.job.dtype);
-    query.warnings.push_back("--step-time is of machine " + *options.machine + "; carried to a " +
-                             query.machine.device.name + " it is " + time_text(model.step) +
-                             ", one standard error " + percent_text(kGpuCarryError));
-  }
-  query.machine = for_known_step(std::move(query.machine));
-  use_spread(query.machine, options);
-  query.networks = {fixed(measured_network(query.machine, query.job, model))};
-  query.networks.front().size = size_of(query.networks.front().at(0));
-  if (options.machine || options.gpu) return;
-  query.warnings.push_back(
-      "--step-time is of your GPU, but copies and optimizer are priced on the memory of machine " +
-      query.machine.name + " (" + query.machine.device.name + "); name yours by --machine");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Resolvers {
   std::function<Link(const std::optional<std::string>& name, const Machine& machine)> link;
   std::function<Network(const std::string& path)> network_file;
   std::function<Prices(const std::string& path)> price_file;
+  std::function<std::string(const std::string& path)> text_file;
 };
 
 // The network of a bare question ("--link nvlink"): the published study of two T4s, an MLP of depth

@@ -162,7 +162,7 @@ void check(const Options& o) {
   if (o.list_links) refuse_beside(o, "--list-links", "prints", {});
   if (o.list_machines) refuse_beside(o, "--list-machines", "prints", {});
   if (o.check_link) {
-    refuse_beside(o, "--check-link", "says", {"--check-link", "--link", "--machine"});
+    refuse_beside(o, "--check-link", "says", {"--check-link", "--link", "--machine", "--json"});
     if (o.links.size() > 1)
       throw InputError("--link", "names what the box should have; give it once");
   }

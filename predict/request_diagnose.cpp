@@ -6,6 +6,7 @@
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
+#include "predict/rank_report.hpp"
 #include "predict/request_gpus.hpp"
 
 namespace ddpx {
@@ -25,6 +26,7 @@ struct Word {
   std::string kind;  // "t", "busy", "message"
   int gpus = 0;      // 0: of no count
   std::string value;
+  bool of_n = false;
 };
 
 // A step of a network, whatever the machine.
@@ -53,6 +55,7 @@ Word word_of(const std::string& text, const Options& options) {
       reject(text, "needs --gpus, the one count n stands for");
     word.kind = key.substr(0, key.size() - 1);
     word.gpus = layouts.front().gpus();
+    word.of_n = true;
   } else if (digits < key.size()) {
     word.gpus = parse_count(kFlag, key.substr(digits), 1, kMostGpus);
   }
@@ -62,11 +65,19 @@ Word word_of(const std::string& text, const Options& options) {
   reject(text, "is not known");
 }
 
+bool is_report(const std::string& text) {
+  return is_file(text) || text.ends_with(".txt") || text.ends_with(".log");
+}
+
 std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>& text,
-                              int most_gpus) {
+                              const Resolvers& resolvers, int most_gpus) {
   std::vector<Seconds> times;
   if (!text) return times;
-  for (const std::string& word : parse_list(flag, *text)) times.push_back(time_of(flag, word));
+  if (is_report(*text)) {
+    times = rank_times(std::string(flag) + " " + shown(*text), resolvers.text_file(*text));
+  } else {
+    for (const std::string& word : parse_list(flag, *text)) times.push_back(time_of(flag, word));
+  }
   if (times.size() < 2 || times.size() > kMostRanks ||
       (most_gpus > 1 && times.size() != static_cast<std::size_t>(most_gpus))) {
     throw InputError(flag, "gives " + std::to_string(times.size()) + " times; accepted: one for " +
@@ -115,7 +126,7 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
 
 }  // namespace
 
-MeasuredRun measured_run(const Options& options, Job job) {
+MeasuredRun measured_run(const Options& options, const Resolvers& resolvers, Job job) {
   MeasuredRun run;
   std::map<int, StepPoint> points;
   for (const std::string& text : parse_list(kFlag, options.diagnose.value())) {
@@ -128,6 +139,8 @@ MeasuredRun measured_run(const Options& options, Job job) {
       run.took = time_of(kFlag, word.value);
     } else {
       add(points, word, options, job);
+      run.by_rate = run.by_rate || word.kind == "r";
+      run.for_n_gpus = run.for_n_gpus || word.of_n;
     }
   }
   for (const auto& [gpus, point] : points) {
@@ -147,14 +160,89 @@ MeasuredRun measured_run(const Options& options, Job job) {
   const int most = run.points.empty() ? 0 : run.points.back().gpus;
   if (!run.message && most < 2)
     throw InputError(kFlag, "needs a step on 2 GPUs or more; accepted: t1=TIME,tN=TIME");
-  run.ranks = {times_of("--rank-compute", options.rank_compute, most),
-               times_of("--rank-wall", options.rank_wall, most),
-               times_of("--rank-data", options.rank_data, most)};
+  run.ranks = {times_of("--rank-compute", options.rank_compute, resolvers, most),
+               times_of("--rank-wall", options.rank_wall, resolvers, most),
+               times_of("--rank-data", options.rank_data, resolvers, most)};
   const bool evidence = !run.ranks.compute.empty() || !run.ranks.data.empty() ||
                         !run.ranks.wall.empty() || run.message;
   if (!evidence && run.points.front().gpus != 1)
     throw InputError(kFlag, "needs t1=, the step on one GPU, to hold the others against");
   return run;
+}
+
+namespace {
+
+// Flags of which one at most describes the run.
+void check_given_once(const Options& o) {
+  if (o.links.size() > 1) throw InputError("--link", "is the link of the run; give it once");
+  if (o.strategies.size() > 1)
+    throw InputError("--strategy", "is the strategy of the run; give it once");
+  if (o.networks.size() > 1 || (o.params && !o.networks.empty()))
+    throw InputError("--network", "is the network of the run; give it once, or --params");
+  if (o.batch && o.batch->find(',') != std::string::npos)
+    throw InputError("--batch", "'" + shown(*o.batch) + "' must be the one batch of the run");
+}
+
+void useless(bool given, const char* flag, const std::string& why, const std::string& remedy) {
+  if (given) throw InputError(flag, "cannot change what --diagnose says " + why + "; " + remedy);
+}
+
+// A message is held against the link alone.
+void check_message(const Options& o) {
+  const std::string why = "of a message, which is held against --link alone";
+  const std::pair<const char*, bool> flags[] = {{"--params", o.params.has_value()},
+                                                {"--network", !o.networks.empty()},
+                                                {"--strategy", !o.strategies.empty()},
+                                                {"--optimizer", o.optimizer.has_value()},
+                                                {"--engine", o.engine.has_value()},
+                                                {"--scaling", o.scaling.has_value()},
+                                                {"--batch", o.batch.has_value()},
+                                                {"--loader-rate", o.loader_rate.has_value()},
+                                                {"--rank-compute", o.rank_compute.has_value()},
+                                                {"--rank-wall", o.rank_wall.has_value()},
+                                                {"--rank-data", o.rank_data.has_value()}};
+  for (const auto& [flag, given] : flags) useless(given, flag, why, "leave it out");
+}
+
+bool accumulates(const Options& o) {
+  return !o.strategies.empty() && parse_strategy(o.strategies.front()).micro_batches > 1;
+}
+
+}  // namespace
+
+void check_diagnosis(const Options& o, const MeasuredRun& run) {
+  check_given_once(o);
+  useless(o.inter_link && o.links.empty(), "--inter-link", "without --link", "add --link");
+  useless(o.nics && !o.inter_link, "--nics", "without --inter-link", "leave it out");
+  if (o.inter_link && !o.gpus)
+    throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
+  if (run.message) {
+    if (!run.points.empty())
+      throw InputError(kFlag, "message= of a trace and tN= of steps are two questions; give one");
+    return check_message(o);
+  }
+  const bool one = run.points.front().gpus == 1;
+  const bool sized = o.params || !o.networks.empty();
+  const char* size = o.params ? "--params" : "--network";
+  useless(sized && !one, size, "without t1=, the step on one GPU", "add t1= or leave it out");
+  const std::string unsized = "without --params or --network, the size of the exchange";
+  const std::string remedy = "add one of them or leave it out";
+  useless(!sized && !o.links.empty(), "--link", unsized, remedy);
+  useless(!sized && o.machine, "--machine", unsized, remedy);
+  useless(!sized && o.gpu, "--gpu", unsized, remedy);
+  useless(!sized && o.optimizer, "--optimizer", unsized, remedy);
+  useless(!sized && o.engine, "--engine", unsized, remedy);
+  useless(!sized && !o.strategies.empty() && !(one && accumulates(o)), "--strategy", unsized,
+          remedy);
+  useless(!one && o.scaling && !o.loader_rate && !run.by_rate, "--scaling",
+          "without t1=, the step on one GPU", "add t1= or leave it out");
+  if (o.loader_rate && !o.batch)
+    throw InputError("--loader-rate", "needs --batch, the samples of a step on each GPU");
+  useless(o.batch && !o.loader_rate && !run.by_rate, "--batch",
+          "of steps given as times, which are of one batch", "leave it out or give rN=");
+  const bool spread = o.gpus && !o.links.empty() && o.gpus->find('x') != std::string::npos;
+  useless(o.gpus && !run.for_n_gpus && !spread, "--gpus", "of steps that name their counts (t2=)",
+          "leave it out, or give tn= or nodes and --link");
 }
 
 }  // namespace ddpx

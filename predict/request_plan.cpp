@@ -1,6 +1,7 @@
 #include "predict/request_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
@@ -19,7 +20,11 @@ constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
 constexpr double kLeast = 1e-6;
 constexpr double kMost = 1e15;
 
-double amount_of(std::string_view flag, const std::string& text, double least = kLeast) {
+// `text` is all of the flag's value, or a part of `whole`, which is then shown too.
+double amount_of(std::string_view flag, const std::string& text, double least = kLeast,
+                 const std::string& whole = "") {
+  if (!whole.empty() && whole != text)
+    return amount_of(std::string(flag) + " " + shown(whole), text, least);
   const double amount = parse_amount(flag, text);
   if (amount < least || amount > kMost) {
     throw InputError(flag, "'" + shown(text) + "' is out of range; accepted: from " +
@@ -31,9 +36,10 @@ double amount_of(std::string_view flag, const std::string& text, double least = 
 CriticalBatch critical_batch_of(const std::string& text) {
   if (text == "unknown") return kPublicCriticalBatch;
   const std::size_t colon = text.find(':');
-  const double low = amount_of("--critical-batch", text.substr(0, colon), 1);
-  const double high =
-      colon == std::string::npos ? low : amount_of("--critical-batch", text.substr(colon + 1), 1);
+  const double low = amount_of("--critical-batch", text.substr(0, colon), 1, text);
+  const double high = colon == std::string::npos
+                          ? low
+                          : amount_of("--critical-batch", text.substr(colon + 1), 1, text);
   if (high < low) {
     throw InputError("--critical-batch", "'" + shown(text) +
                                              "' has its ends the wrong way round; accepted: a "
@@ -72,7 +78,7 @@ RateRule rule_of(const Options& options, Optimizer optimizer) {
 Loader loader_of(const std::string& text) {
   const bool per_rank = text.ends_with(kPerRank);
   const std::string number = per_rank ? text.substr(0, text.size() - kPerRank.size()) : text;
-  return {amount_of("--loader-rate", number), per_rank};
+  return {amount_of("--loader-rate", number, kLeast, text), per_rank};
 }
 
 void use_conditions(Query& query, const Options& options) {
@@ -97,14 +103,20 @@ void use_conditions(Query& query, const Options& options) {
 
 void use_spread(Machine& machine, const Options& options) {
   if (!options.straggler || !options.straggler->starts_with(kSpread)) return;
+  machine.sample_spread = 0;
   machine.rank_spread =
-      parse_percent("--straggler", options.straggler->substr(kSpread.size()), kMostSpread);
+      parse_percent("--straggler spread", options.straggler->substr(kSpread.size()), kMostSpread);
 }
 
 void use_plan(Query& query, const Options& options, const Resolvers& resolvers) {
   PlanQuestion& plan = query.plan;
   plan.rule = rule_of(options, query.job.optimizer);
-  if (options.samples) plan.samples = amount_of("--samples", *options.samples, 1);
+  if (options.samples) {
+    plan.samples = amount_of("--samples", *options.samples, 1);
+    if (*plan.samples != std::floor(*plan.samples))
+      throw InputError("--samples", "'" + shown(*options.samples) +
+                                        "' is no whole number of samples; accepted: as 90M");
+  }
   if (options.critical_batch) plan.critical = critical_batch_of(*options.critical_batch);
   if (options.learning_rate)
     plan.learning_rate = amount_of("--learning-rate", *options.learning_rate);
@@ -112,7 +124,8 @@ void use_plan(Query& query, const Options& options, const Resolvers& resolvers) 
   if (!options.deadline) return;
   plan.deadline = parse_time("--deadline", *options.deadline);
   if (plan.deadline->value() > kLongestDeadline)
-    throw InputError("--deadline", "'" + shown(*options.deadline) + "' is longer than 30 years");
+    throw InputError("--deadline", "'" + shown(*options.deadline) +
+                                       "' is longer than 30 years; accepted: a time such as 24h");
 }
 
 }  // namespace ddpx

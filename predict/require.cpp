@@ -33,10 +33,14 @@ class Inverse {
         network_(network),
         size_(size),
         requirement_(requirement),
-        products_(setting.query.machine, setting.job.dtype) {
+        products_(setting.query.machine, setting.job.dtype),
+        forecasts_(setting.query.machine, products_, network) {
     row_.of = situation_of(setting, network);
     row_.requirement = requirement;
-    row_.now = at(s_.link, network_, s_.job);
+    const Forecast now = forecasts_.of(s_.link, s_.job);
+    row_.now = metric_of(requirement.metric, now, s_.job.gpus);
+    if (now.step.term(Term::loader).value() > 0)
+      row_.left_out.emplace_back("--loader-rate, which sets the pace of the step as it is");
   }
 
   RequirementRow take() {
@@ -49,9 +53,8 @@ class Inverse {
   }
 
  private:
-  [[nodiscard]] double at(const Link& link, const Network& network, const Job& job) const {
-    return metric_of(requirement_.metric,
-                     point_forecast(s_.query.machine, products_, link, network, job), job.gpus);
+  [[nodiscard]] double at(const Link& link, const Job& job) {
+    return metric_of(requirement_.metric, forecasts_.of(link, job), job.gpus);
   }
 
   // `unit` turns the axis into the unit that is shown.
@@ -67,15 +70,14 @@ class Inverse {
     const Axis axis{1 / kMostFactor, kMostFactor, 1, 0};
     row_.unknowns.push_back(
         solved(Unknown::link_bandwidth, "link bandwidth", axis, s_.link.bus_bandwidth().value(),
-               [&](double f) { return at(with_bandwidth(s_.link, f), network_, s_.job); }));
+               [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); }));
     const Seconds latency = latency_of(s_.link);
     if (!(latency.value() > 0)) {
       row_.left_out.push_back("link latency: the link " + s_.link.name + " has none");
       return;
     }
-    row_.unknowns.push_back(
-        solved(Unknown::link_latency, "link latency", axis, latency.value(),
-               [&](double f) { return at(with_latency(s_.link, f), network_, s_.job); }));
+    row_.unknowns.push_back(solved(Unknown::link_latency, "link latency", axis, latency.value(),
+                                   [&](double f) { return at(with_latency(s_.link, f), s_.job); }));
   }
 
   void vary_batch() {
@@ -87,7 +89,7 @@ class Inverse {
                                    [&](double batch) {
                                      Job job = s_.job;
                                      job.batch_per_rank = batch;
-                                     return at(s_.link, network_, job);
+                                     return at(s_.link, job);
                                    }));
   }
 
@@ -97,7 +99,7 @@ class Inverse {
         solved(Unknown::accumulation, "accumulation", axis, 1, [&](double micro_batches) {
           Job job = s_.job;
           job.strategy.micro_batches = static_cast<int>(micro_batches);
-          return at(s_.link, network_, job);
+          return at(s_.link, job);
         }));
   }
 
@@ -107,16 +109,19 @@ class Inverse {
           "model size: only mlp, gpt and a model known by --params have one");
       return;
     }
-    const auto metric_at = [&](double x) { return at(s_.link, size_->at(x), s_.job); };
+    const auto forecast_at = [&](double x) {
+      return point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+    };
+    const auto metric_at = [&](double x) {
+      return metric_of(requirement_.metric, forecast_at(x), s_.job.gpus);
+    };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
     row.parameters = size_->at(row.solution.value).parameters();
     row_.unknowns.push_back(row);
     const Requirement even{Metric::speedup, 1};
     UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
-    crossing.solution = solve(even, size_->axis, [&](double x) {
-      return point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job)
-          .speedup.value;
-    });
+    crossing.solution =
+        solve(even, size_->axis, [&](double x) { return forecast_at(x).speedup.value; });
     crossing.parameters = size_->at(crossing.solution.value).parameters();
     row_.crossing = crossing;
   }
@@ -159,15 +164,14 @@ class Inverse {
 
   [[nodiscard]] int most_units(bool nodes) const {
     if (nodes || s_.link.topology == Topology::network) return kMostUnits;
-    return std::max(s_.job.gpus, std::min(kMostUnits, carry_over(s_.link.topology).most_ranks));
+    return std::max(s_.job.gpus, std::min(kMostUnits, s_.link.reach()));
   }
 
-  [[nodiscard]] Forecast forecast_of(const Job& job, int units, bool nodes) const {
-    if (!nodes || units == s_.nodes)
-      return point_forecast(s_.query.machine, products_, s_.link, network_, job);
+  [[nodiscard]] Forecast forecast_of(const Job& job, int units, bool nodes) {
+    if (!nodes || units == s_.nodes) return forecasts_.of(s_.link, job);
     const Link& given = s_.given ? *s_.given : s_.link;
     const Link joined = link_of(s_.query, given, {units, job.gpus / units});
-    return point_forecast(s_.query.machine, products_, joined, network_, job);
+    return forecasts_.of(joined, job);
   }
 
   const Setting& s_;
@@ -175,6 +179,7 @@ class Inverse {
   const ModelSize* size_;
   const Requirement& requirement_;
   const ProductTable products_;  // of every job that is tried
+  PointForecasts forecasts_;
   RequirementRow row_;
 };
 

@@ -46,10 +46,13 @@ std::string useful_text(const RequirementRow& row) {
   const auto count = [&](int units) { return std::to_string(units * row.gpus_step); };
   const UsefulGpus& u = row.useful;
   const std::string unit = row.gpus_step > 1 ? "node" : "GPU";
-  if (u.most == 1) return "A second " + unit + " does not raise throughput.";
-  std::string text = "Throughput rises up to " + count(u.most) + " GPUs";
+  if (u.most == 1)
+    return "No number of " + unit + "s looked at raises throughput above one " + unit + "'s.";
+  std::string text =
+      (u.dips ? "Throughput is highest on " : "Throughput rises up to ") + count(u.most) + " GPUs";
   if (u.most_is_last) text += ", the most looked at";
   if (u.most_is_last && !row.gpus_note.empty()) text += " (" + row.gpus_note + ")";
+  if (u.dips) text += ", with dips on the way";
   if (u.half == 1)
     return text + "; already the second " + unit +
            " adds less than half of what the first one does.";

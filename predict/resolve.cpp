@@ -144,8 +144,17 @@ MeasuredLink measured_log(const std::string& text, const std::string& place) {
   const Link link = link_from_log(text, place, unused);
   for (const Curve& curve : link.curves) {
     if (curve.kind != Collective::all_reduce) continue;
-    return {"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks,
-            curve.peak_bus_bandwidth(), falls(curve), false};
+    MeasuredLink measured{"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks,
+                          curve.peak_bus_bandwidth(), falls(curve)};
+    BytesPerSecond best{};
+    for (const CurvePoint& point : curve.points()) {
+      const BytesPerSecond rate = point.bytes / point.time * bus_factor(curve.kind, curve.ranks);
+      if (rate < best) continue;
+      best = rate;
+      measured.bytes = point.bytes;
+    }
+    if (best.value() > 0) measured.bus_bandwidth = best;
+    return measured;
   }
   throw InputError(place, "holds no all_reduce; run all_reduce_perf");
 }
@@ -157,7 +166,9 @@ MeasuredLink measured_copies(const std::string& text, const std::string& place) 
     throw InputError(place,
                      "holds no copies between GPUs; run nvbandwidth -t "
                      "device_to_device_memcpy_read_ce");
-  return {"copies between GPUs", 2, *slowest, false, true};
+  MeasuredLink copies{"copies between GPUs", 2, *slowest};
+  copies.copies = true;
+  return copies;
 }
 
 }  // namespace
@@ -171,7 +182,7 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
     if (!options.links.empty())
       throw InputError("--link", "cannot change what a topology matrix says; leave it out");
     const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
-    return {expected_of_paths(matrix.paths, matrix.nics, table), Standing::within};
+    return expected_of_paths(matrix.paths, matrix.nics, table);
   }
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
@@ -197,6 +208,7 @@ Resolvers resolvers(std::ostream& talk) {
   result.price_file = [](const std::string& path) {
     return io::prices_from_json(io::read_text(path), io::shown_path(path));
   };
+  result.text_file = [](const std::string& path) { return io::read_text(path); };
   return result;
 }
 

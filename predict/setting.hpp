@@ -17,6 +17,11 @@ struct Setting {
 // exactly that many ranks; else made of both levels. Throws InputError where neither is possible.
 [[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);
 
+// The link as the strategy's channel count has it: nvlink-4ch of the machine for channels=4 over
+// nvlink. Throws InputError where the machine has measured the link with other counts only.
+[[nodiscard]] const Link& link_at_channels(const Machine& machine, const Link& link,
+                                           const Strategy& strategy);
+
 [[nodiscard]] Situation situation_of(const Setting& setting, const Network& network);
 
 // Every strategy worth trying in this setting (--rank-strategies).

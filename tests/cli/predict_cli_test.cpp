@@ -95,36 +95,6 @@ TEST_F(PredictCli, a_bucket_size_is_echoed_in_the_unit_it_was_given_in) {
               AllOf(HasSubstr("ddp,bucket=25MB"), HasSubstr("ddp,bucket=25MiB")));
 }
 
-TEST_F(PredictCli, no_host_address_or_environment_of_a_log_is_printed) {
-  std::string log = test::slurp("tests/io/inputs/U069b.txt");
-  log.insert(0,
-             "#  Rank  0 Group  0 Pid 639 on secret-host-7 device  0 [0000:00:06] NVIDIA H200\n"
-             "API_TOKEN=hunter2 secret-host-7:1:2 [0] NCCL INFO NET/Socket : Using eth0:10.9.8.7\n"
-             "  64  16  float  sum  -1secret-host-7:1:2 [0] NCCL INFO 10.9.8.7 hunter2\n");
-  const std::string file = write("secret.txt", log);
-  for (const Words& words : {Words{"--link", file, "--network", "mlp:width=1024"},
-                             Words{"--check-link", file}, Words{"--link", file, "--json"}}) {
-    const ProgramResult result = predict(words);
-    for (const char* secret : {"secret-host", "10.9.8.7", "hunter2"}) {
-      EXPECT_THAT(result.out, Not(HasSubstr(secret)));
-      EXPECT_THAT(result.err, Not(HasSubstr(secret)));
-    }
-  }
-}
-
-TEST_F(PredictCli, a_link_below_its_band_exits_with_1_and_says_why) {
-  const ProgramResult below =
-      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4"});
-  EXPECT_EQ(below.exit_code, 1);
-  EXPECT_THAT(below.out, AllOf(HasSubstr("what pcie5 gives"), HasSubstr("nvidia-smi nvlink -s")));
-  EXPECT_EQ(
-      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_nvlink.txt", "--link", "nvlink4"})
-          .exit_code,
-      0);
-  expect_refusal(predict({"--check-link", "README.md"}), {"README.md"});
-  expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
-}
-
 TEST_F(PredictCli, the_version_is_one_line) {
   const ProgramResult result = predict({"--version"});
   EXPECT_EQ(result.exit_code, 0);

@@ -66,10 +66,11 @@ TEST(ParseJson, a_number_beyond_double_is_refused) {
   expect_input_error([] { (void)parsed("{\"a\": -1e400}"); }, {"number overflow"});
 }
 
+// By one character: more of a log given in its place could be a host's name.
 TEST(ParseJson, what_is_not_json_at_all_is_shown) {
   expect_input_error([] { (void)parsed(""); }, {"given.json: is empty"});
   expect_input_error([] { (void)parsed(" \n\t "); }, {"is empty"});
-  expect_input_error([] { (void)parsed("# nThread 1 nGpus 2"); }, {"is not JSON", "# nThread"});
+  expect_input_error([] { (void)parsed("# nThread 1 nGpus 2"); }, {"is not JSON", "\"#\""});
   expect_input_error(
       [] {
         (void)parsed(
@@ -77,9 +78,9 @@ TEST(ParseJson, what_is_not_json_at_all_is_shown) {
                              "ELF\x02\x01\0\0",
                              8));
       },
-      {"is not JSON", "\\x7fELF\\x02"});
+      {"is not JSON", "\\x7f"});
   expect_input_error([] { (void)parsed(std::string(100'000, '\0')); }, {"is not JSON", "\\x00"});
-  expect_input_error([] { (void)parsed("\x1f\x8b\x08"); }, {"is not JSON", "\\x1f\\x8b"});
+  expect_input_error([] { (void)parsed("\x1f\x8b\x08"); }, {"is not JSON", "\\x1f"});
 }
 
 TEST(ParseJson, a_key_given_twice_is_refused_with_its_path) {

@@ -16,6 +16,7 @@ inline Link full_link() {
   link.bandwidth_low = BytesPerSecond(3.9e9);
   link.bandwidth_high = BytesPerSecond(4.1e9);
   link.peak = BytesPerSecond(15.75e9);
+  link.most_ranks = 2;
   link.channels = 4;
   link.beside_compute = {1.13, 0.05, "measured"};
   link.burst = {Seconds(2e-3), 0.05, "from 3 sizes after a pause"};

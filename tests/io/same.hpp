@@ -78,6 +78,8 @@ inline void expect_same(const Link& a, const Link& b) {
   expect_same(a.beside_compute, b.beside_compute);
   expect_same(a.shared_core, b.shared_core);
   expect_same(a.burst, b.burst);
+  EXPECT_EQ(a.per_gpu, b.per_gpu);
+  EXPECT_EQ(a.most_ranks, b.most_ranks);
   ASSERT_EQ(a.curves.size(), b.curves.size());
   for (std::size_t i = 0; i < a.curves.size(); ++i) expect_same(a.curves[i], b.curves[i]);
   EXPECT_EQ(a.source, b.source);

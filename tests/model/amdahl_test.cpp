@@ -18,6 +18,7 @@ TEST(Amdahls, law_has_its_closed_form) {
   EXPECT_NEAR(law.speedup(8), 5.925925925925926, 1e-12);  // the textbook's 95 % on 8 processors
   EXPECT_NEAR(law.speedup(1 << 20), 20.0, 1e-3);
   EXPECT_NEAR(law.ceiling(), 20.0, 1e-12);
+  EXPECT_NEAR((Amdahl{0.9, 0}.ceiling()), 10.0, 1e-12);
 }
 
 TEST(Amdahls, ceiling_is_infinite_for_wholly_parallel_work_and_below_one_where_gpus_slow_training) {

@@ -1,6 +1,9 @@
 #include "model/conditions.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "model/forecast.hpp"
 #include "tests/support/paper_step.hpp"
@@ -97,6 +100,25 @@ TEST(Conditions, each_carry_their_own_figure) {
   EXPECT_DOUBLE_EQ(found[3].figure, 0.5);
   EXPECT_DOUBLE_EQ(found[3].lost, 0.5);
   for (const Condition& c : found) EXPECT_FALSE(c.holds()) << name(c.kind);
+}
+
+// 8 s of compute, 3 s exposed, and a host of 10 s: 1 s of the exchange shows, and of the rank that
+// is 4 s late all but what the host hides; behind a host of 14 s nothing of either.
+TEST(Conditions, cost_only_what_the_host_does_not_hide) {
+  Machine m = machine();
+  HostCosts& host = m.host[static_cast<std::size_t>(Engine::torch)].emplace();
+  Job job = one_bucket_per_tensor();
+  job.straggler = 0.5;
+  const auto with_host = [&](double seconds) {
+    host.step_per_tensor.value = Seconds(seconds / 3);
+    const Step s = step(m, line_link(0, 1e6), job);
+    EXPECT_DOUBLE_EQ(s.host.value(), seconds);
+    const auto found = conditions(s, 0, job);
+    return std::array{found[0].lost * total(s), found[2].lost * total(s), total(s)};
+  };
+  EXPECT_THAT(with_host(10), testing::Pointwise(testing::DoubleNear(1e-12), {1.0, 4.0, 15.0}));
+  EXPECT_THAT(with_host(14), testing::Pointwise(testing::DoubleNear(1e-12), {0.0, 1.0, 15.0}));
+  EXPECT_THAT(with_host(20), testing::Pointwise(testing::DoubleNear(1e-12), {0.0, 0.0, 20.0}));
 }
 
 TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {

@@ -31,9 +31,8 @@ TEST(WaveSlowdown, is_the_ratio_of_waves_and_what_kernels_measured) {
            {128, 1, 24, 2.0, 1.98},         // the same, data gradient, grid 16 x 2 x 4
            {4096, 2, 24, 19.0 / 16, 1.20},  // width 8192
            {2304, 4, 24, 11.0 / 9, 1.22},   // width 3072: five turns of four and one of two
-           {4096, 4, 24, 19.0 / 16, 1.22},  // width 4096 batch 64
-           {4096, 4, 8, 17.0 / 16, 1.06},
-           {128, 1, 4, 1.0, 1.01},  // 128 blocks fit beside four channels
+           {4096, 4, 8, 17.0 / 16, 1.06},   // width 4096 batch 64
+           {128, 1, 4, 1.0, 1.01},          // 128 blocks fit beside four channels
        }) {
     const double slowdown =
         wave_slowdown({c.blocks, c.per_multiprocessor, false}, kSms, c.channels);
@@ -57,6 +56,7 @@ TEST(WaveSlowdown, of_blocks_that_share_a_multiprocessor_is_what_kernels_measure
            {{256, 4, false}, 24, 1.50},  // batch 256, weight gradient
            {{256, 4, false}, 4, 1.01},
            {{128, 4, false}, 24, 1.67},  // width 2048, batch 64
+           {{4096, 4, false}, 24, 1.22},
            {{256, 2, false}, 24, 1.93},  // width 4096, batch 64: 40 blocks are left after one wave
        }) {
     EXPECT_NEAR(wave_slowdown(c.grid, kSms, c.channels), c.measured, 0.06 * c.measured)

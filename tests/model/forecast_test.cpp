@@ -214,6 +214,29 @@ TEST(Verdicts, depend_on_where_one_lies) {
   EXPECT_EQ(name(Verdict::does_not_pay), "does_not_pay");
 }
 
+TEST(PointForecasts, are_the_same_however_often_asked_and_in_whatever_order) {
+  Machine m = machine();
+  m.one_gpu_steps.push_back(
+      {network().name, 1, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(10), 0.1, ""}});
+  const ProductTable products(m, DType::fp32);
+  PointForecasts forecasts(m, products, network());
+  for (const double batch : {1.0, 1.0, 2.0, 1.0}) {
+    for (const int gpus : {2, 1, 4}) {
+      for (const double seconds : {2.0, 0.1}) {
+        Job job = kJob;
+        job.gpus = gpus;
+        job.batch_per_rank = batch;
+        job.strategy.micro_batches = gpus;
+        const Forecast again = forecasts.of(link(seconds), job);
+        const Forecast once = point_forecast(m, link(seconds), network(), job);
+        ASSERT_EQ(again.speedup.value, once.speedup.value);
+        ASSERT_EQ(again.one_gpu_step_s, once.one_gpu_step_s);
+        ASSERT_EQ(again.one_gpu_measured, once.one_gpu_measured);
+      }
+    }
+  }
+}
+
 TEST(MeasuredSamples, of_one_gpu_are_those_its_speedup_is_measured_against) {
   Machine m = machine();
   m.one_gpu_steps.push_back(

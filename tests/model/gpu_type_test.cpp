@@ -39,7 +39,21 @@ TEST(GpuTypes, are_told_by_the_drivers_name) {
   EXPECT_EQ(named("NVIDIA A100-SXM4-80GB"), "a100-sxm");
   EXPECT_EQ(named("NVIDIA A100-SXM4-40GB"), "a100-sxm-40");
   EXPECT_EQ(named("Tesla V100-SXM2-16GB"), "v100-sxm");
+  EXPECT_EQ(named("Tesla V100-SXM3-32GB"), "v100-sxm");
+  EXPECT_EQ(named("NVIDIA A100-PCIE-40GB"), "a100-pcie-40");
+  EXPECT_EQ(named("NVIDIA A40"), "a40");
+  EXPECT_EQ(named("NVIDIA GeForce RTX 2080 Ti"), "rtx2080ti");
   EXPECT_EQ(named("AMD EPYC"), "none");
+}
+
+TEST(GpuTypes, are_not_told_by_a_part_of_another_cards_name) {
+  for (const char* name : {"NVIDIA L40", "NVIDIA A10G", "NVIDIA RTX A4000", "NVIDIA T400",
+                           "NVIDIA GH200 480GB", "NVIDIA GeForce RTX 3090 Ti",
+                           "NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 Laptop GPU"}) {
+    Device device;
+    device.name = name;
+    EXPECT_EQ(gpu_type_of(device), nullptr) << name;
+  }
 }
 
 // GNMT, batch 1520, fp16, same harness: 472,061 tokens/s on an H100 SXM, 309,007 on an H100 PCIe.

@@ -191,6 +191,15 @@ TEST(LinkPrice, of_more_gpus_than_a_host_has_is_refused_with_what_to_give) {
   static_cast<void>(price(by_figures(Topology::network), call(1e6, 1024)));
 }
 
+TEST(LinkPrice, of_a_bridge_stops_at_the_cards_it_joins) {
+  Link bridge = by_figures();
+  bridge.name = "bridge";
+  bridge.most_ranks = 2;
+  EXPECT_GT(price(bridge, call(1e6, 2)).time, Seconds{});
+  test::expect_input_error([&] { (void)price(bridge, call(1e6, 4)); },
+                           {"bridge", "at most 2 GPUs, not 4", "--link pcie4"});
+}
+
 TEST(LinkPrice, carried_error_grows_with_the_distance_and_is_worst_on_pcie) {
   Link link = test::line_link(1e-5, 1e9);
   double last = price(link, call(1e6, 2)).relative_error;

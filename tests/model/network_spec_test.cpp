@@ -93,8 +93,9 @@ TEST(NetworkSpecs, a_key_given_twice_is_refused) {
 
 TEST(NetworkSpecs, heads_must_divide_the_hidden_size) {
   expect_input_error([] { static_cast<void>(network_from("gpt:hidden=100,heads=12")); },
-                     {"hidden", "heads"});
-  expect_input_error([] { static_cast<void>(network_from("gpt:hidden=4,heads=8")); }, {"multiple"});
+                     {"hidden=100", "heads=12", "hidden=96 or 108"});
+  expect_input_error([] { static_cast<void>(network_from("gpt:hidden=4,heads=8")); },
+                     {"multiple", "accepted: hidden=8, or"});
 }
 
 TEST(NetworkSpecs, a_megabyte_of_words_is_refused_in_one_readable_line) {

@@ -28,6 +28,13 @@ TEST(Operations, unknown_words_have_no_value) {
   }
 }
 
+TEST(Operations, a_product_moves_its_operands_and_its_result_once) {
+  const double elements = 256 * 4096 + 4096 * 1024 + 256 * 1024;
+  EXPECT_EQ((Product{Pass::forward, DType::tf32, 256, 4096, 1024}.bytes()), Bytes(4 * elements));
+  EXPECT_EQ((Product{Pass::data_gradient, DType::bf16, 256, 4096, 1024}.bytes()),
+            Bytes(2 * elements));
+}
+
 TEST(Operations, a_product_takes_two_flops_per_multiply_and_add_in_every_direction) {
   // 256 x 4096 by 4096 x 4096: 2 * 256 * 4096^2.
   for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {

@@ -134,5 +134,27 @@ TEST(Quantity, a_sweep_of_more_points_than_anyone_means_is_refused_without_being
       {"--sweep"});
 }
 
+TEST(Quantity, what_is_no_number_is_told_apart) {
+  const auto refused = [](const char* text, std::string_view why) {
+    expect_input_error([&] { static_cast<void>(parse_amount("--x", text)); },
+                       {"--x", why, "accepted"});
+    expect_input_error([&] { static_cast<void>(parse_percent("--x", text, 1)); },
+                       {"--x", why, "accepted: above 0% up to 100%"});
+  };
+  refused("", "is empty");
+  refused("-3", "is negative");
+  refused("-.5%", "is negative");
+  refused("1e400", "larger or smaller than a number can be");
+  refused("1e-400", "larger or smaller than a number can be");
+  refused("nan", "no finite number");
+  refused("-inf", "no finite number");
+  refused("many", "does not begin with a number");
+  refused("-", "does not begin with a number");
+  expect_input_error([] { static_cast<void>(parse_amount("--x", "0")); }, {"above 0", "accepted"});
+  expect_input_error([] { static_cast<void>(parse_percent("--x", "5", 1)); }, {"ends in %"});
+  expect_input_error([] { static_cast<void>(parse_percent("--x", "0%", 1)); }, {"out of range"});
+  expect_input_error([] { static_cast<void>(parse_percent("--x", "101%", 1)); }, {"out of range"});
+}
+
 }  // namespace
 }  // namespace ddpx

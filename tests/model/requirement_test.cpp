@@ -82,12 +82,20 @@ TEST(Solutions, that_are_none_say_the_best_or_that_all_will_do) {
 }
 
 TEST(UsefulGpus, stop_where_throughput_does_and_where_a_gpu_adds_half) {
-  const UsefulGpus u = useful_gpus({1, 1.9, 2.5, 2.8, 2.7, 5});
+  const UsefulGpus u = useful_gpus({1, 1.9, 2.5, 2.8, 2.7, 2.75});
   EXPECT_EQ(u.most, 4);
   EXPECT_FALSE(u.most_is_last);
+  EXPECT_FALSE(u.dips);
   EXPECT_EQ(u.half, 3);
   EXPECT_TRUE(useful_gpus({1, 2, 3}).most_is_last);
+  // A count that does badly (a wave more, a slow pair) says nothing of larger ones.
+  const UsefulGpus dips = useful_gpus({1, 0.8, 1.6, 2.4, 2.3});
+  EXPECT_EQ(dips.most, 4);
+  EXPECT_TRUE(dips.dips);
+  EXPECT_EQ(dips.half, 1);
   EXPECT_EQ(useful_gpus({1, 0.6}).most, 1);
+  EXPECT_FALSE(useful_gpus({1, 0.6}).dips) << "nothing lies on the way";
+  EXPECT_EQ(useful_gpus({}).most, 1);
 }
 
 TEST(ScaledLinks, move_lines_by_their_bandwidth_or_their_latency) {

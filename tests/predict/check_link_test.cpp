@@ -30,7 +30,7 @@ const std::vector<Link> kTable{entry("nvlink4", Topology::nvlink, 296, 312, 340,
 
 MeasuredLink of(double gigabytes, int ranks = 2) {
   return {"all_reduce on " + std::to_string(ranks) + " ranks", ranks,
-          BytesPerSecond(gigabytes * 1e9), false, false};
+          BytesPerSecond(gigabytes * 1e9)};
 }
 
 void expect_80_columns(const std::string& text) {
@@ -60,13 +60,49 @@ TEST(CheckLink, a_curve_that_falls_is_flagged_even_inside_the_band) {
 }
 
 // 480 GB/s on 8 H100 or H200: the switch reduces, and bus bandwidth passes the links' 450.
-TEST(CheckLink, above_the_band_is_no_fault) {
+TEST(CheckLink, what_a_switch_that_reduces_gives_is_right) {
   const LinkCheck check = check_link(of(480, 8), kTable[0], kTable);
+  EXPECT_EQ(check.standing, Standing::within);
+  EXPECT_TRUE(check.in_switch);
+  EXPECT_THAT(check.text, HasSubstr("right for such a box with NVLS"));
+  expect_80_columns(check.text);
+  // The ring's figure is right too, and says what does not run.
+  const LinkCheck ring = check_link(of(360, 8), kTable[0], kTable);
+  EXPECT_EQ(ring.standing, Standing::within);
+  EXPECT_FALSE(ring.in_switch);
+  EXPECT_THAT(ring.text, HasSubstr("NVLS does not run"));
+  EXPECT_EQ(check_link(of(700, 8), kTable[0], kTable).standing, Standing::above);
+}
+
+// NCCL's model: 8 heads x 40 x 0.85 x 7/8 x 2 GB/s = 476; it is never taken on two or four.
+TEST(CheckLink, the_switch_reduces_among_eight_gpus_of_hopper_only) {
+  const auto eight = in_switch_band(kTable[0], 8);
+  ASSERT_TRUE(eight);
+  EXPECT_NEAR(eight->usual.value(), 476e9, 5e9);  // and its latency at 1 GiB
+  EXPECT_FALSE(in_switch_band(kTable[0], 4));
+  EXPECT_FALSE(in_switch_band(kTable[0], 16));
+  EXPECT_FALSE(in_switch_band(kTable[1], 8));
+}
+
+TEST(CheckLink, above_the_band_is_no_fault) {
+  const LinkCheck check = check_link(of(480, 4), kTable[0], kTable);
   EXPECT_EQ(check.standing, Standing::above);
   EXPECT_THAT(check.text, HasSubstr("NVLS"));
 }
 
+// 1 MiB at 46 GB/s takes 23 us on a link of 10 us: nothing is wrong with it.
+TEST(CheckLink, a_small_message_is_held_against_a_small_one) {
+  MeasuredLink measured = of(46);
+  measured.bytes = Bytes(1 << 20);
+  const LinkCheck check = check_link(measured, kTable[0], kTable);
+  EXPECT_LT(check.expected->band.usual.value(), 150e9);
+  EXPECT_THAT(check.text, HasSubstr("at 1"));
+  measured.bytes = Bytes(1 << 30);
+  EXPECT_EQ(check_link(measured, kTable[0], kTable).standing, Standing::below);
+}
+
 TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
+  EXPECT_THAT(check_link(of(0.01), kTable).text, HasSubstr("No link of the table"));
   const LinkCheck check = check_link(of(20), kTable);
   EXPECT_THAT(check.text, HasSubstr("- pcie4-p2p"));
   EXPECT_THAT(check.text, testing::Not(HasSubstr("- nvlink4")));
@@ -74,20 +110,26 @@ TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
 }
 
 TEST(CheckLink, copies_are_held_against_one_direction_of_the_link) {
-  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9), false, true};
+  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9)};
+  copies.copies = true;
   EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::within);
   copies.bus_bandwidth = BytesPerSecond(100e9);
   EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::below);
 }
 
 TEST(CheckLink, a_topology_matrix_gives_the_slowest_path_and_what_to_expect) {
-  const std::string text =
+  const LinkCheck check =
       expected_of_paths({{"X", "PHB", "SYS"}, {"PHB", "X", "SYS"}, {"SYS", "SYS", "X"}}, 2, kTable);
+  const std::string& text = check.text;
+  ASSERT_TRUE(check.paths);
+  EXPECT_EQ(check.paths->slowest, "SYS");
+  EXPECT_EQ(check.candidates.size(), 2U);
   EXPECT_THAT(text, HasSubstr("slowest pair is SYS"));
   EXPECT_THAT(text, HasSubstr("- pcie4-p2p"));
   EXPECT_THAT(text, HasSubstr("2 NICs"));
   expect_80_columns(text);
-  EXPECT_THAT(expected_of_paths({{"X", "NV18"}, {"NV18", "X"}}, 0, kTable), HasSubstr("NV18"));
+  EXPECT_THAT(expected_of_paths({{"X", "NV18"}, {"NV18", "X"}}, 0, kTable).text, HasSubstr("NV18"));
+  EXPECT_THAT(expected_of_paths({{"X"}}, 0, kTable).text, HasSubstr("no link to check"));
 }
 
 }  // namespace

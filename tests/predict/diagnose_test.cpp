@@ -234,6 +234,42 @@ TEST(Diagnose, what_cannot_change_the_verdict_is_an_error) {
   o = run_of("t1=1s,t4=2s");
   o.loader_rate = "100";
   refused(o, {"--loader-rate", "--batch"});
+  for (auto [flag, name] : {std::pair{&Options::machine, "--machine"},
+                            {&Options::gpu, "--gpu"},
+                            {&Options::optimizer, "--optimizer"},
+                            {&Options::engine, "--engine"}}) {
+    o = run_of("t1=1s,t4=2s");
+    o.*flag = flag == &Options::gpu ? "v100-sxm" : flag == &Options::engine ? "native" : "sgd";
+    if (flag == &Options::machine) o.machine = "small";
+    refused(o, {name, "--params"});
+  }
+  o = run_of("t1=1s,t4=2s");
+  o.strategies = {"fsdp=block"};
+  refused(o, {"--strategy", "--params"});
+  o.strategies = {"ddp,accumulate=4"};
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::none)
+      << "16 times the samples in twice the time";
+  o = run_of("t1=1s,t4=2s");
+  o.batch = "64";
+  refused(o, {"--batch", "rN="});
+  o = run_of("t1=1s,t4=2s");
+  o.gpus = "4";
+  refused(o, {"--gpus", "tn="});
+  o = run_of("t4=2s");
+  o.rank_compute = "1s,1s,1s,2s";
+  o.params = "1M";
+  refused(o, {"--params", "t1="});
+  o.params.reset();
+  o.scaling = "strong";
+  refused(o, {"--scaling", "t1="});
+  o = run_of("t1=1s,t4=2s,message=1KB,took=1ms");
+  o.links = {"10GB/s,20us"};
+  refused(o, {"--diagnose", "two questions"});
+  o = run_of("message=1KB,took=1ms");
+  o.links = {"10GB/s,20us"};
+  o.gpus = "4";
+  o.optimizer = "adamw";
+  refused(o, {"--optimizer", "message"});
   o = run_of("t1=1s,t4=2s");
   o.crossover = true;
   refused(o, {"--crossover", "--diagnose"});

@@ -228,5 +228,55 @@ TEST(Query, the_same_question_has_the_same_answer) {
   }
 }
 
+// A smaller batch is not faster in proportion: its step is asked for, and used as it was measured.
+TEST(Query, a_model_known_by_its_step_is_scaled_strongly_by_two_steps) {
+  Options o;
+  o.params = "25.6M";
+  o.step_time = "40ms";
+  o.batch = "256";
+  o.gpus = "8";
+  o.scaling = "strong";
+  o.links = {"fast"};
+  const auto refused = [&](std::initializer_list<std::string_view> words) {
+    test::expect_input_error([&] { static_cast<void>(answer(o)); }, words);
+  };
+  refused({"--step-time", "32 samples", "40ms,TIME"});
+  o.step_time = "40ms,50ms";
+  refused({"--step-time", "slower"});
+  o.step_time = "40ms,38ms,1ms";
+  refused({"--step-time", "3 steps"});
+  o.step_time = "40ms,38ms";
+  const ForecastDocument document = answer(o);
+  const Forecast& f = document.rows.front().forecast;
+  EXPECT_DOUBLE_EQ(f.one_gpu_step_s, 0.04);
+  EXPECT_GE(f.step_time_s.value, 0.038);
+  EXPECT_NEAR(f.speedup.value, 0.04 / f.step_time_s.value, 1e-12);
+  o.gpus = "2,8";
+  refused({"--gpus", "one count"});
+  o.gpus = "8";
+  o.sweep = "batch=8:64";
+  refused({"--sweep", "--scaling strong"});
+  o.sweep.reset();
+  o.batch = "4";
+  refused({"--batch", "without a sample"});
+  o.scaling.reset();
+  refused({"--step-time", "2 steps", "--scaling strong"});
+}
+
+TEST(Query, channels_choose_the_link_that_was_measured_with_them) {
+  Options o = options_for("mlp:width=1024");
+  o.links = {"pcie"};
+  o.strategies = {"ddp,channels=2"};
+  EXPECT_EQ(answer(o).rows.front().link, "pcie") << "its own count";
+  o.strategies = {"ddp,channels=4"};
+  test::expect_input_error([&] { static_cast<void>(answer(o)); },
+                           {"--strategy", "pcie", "2 channels only", "ddpx-calibrate"});
+  o.links = {"fast"};
+  EXPECT_EQ(answer(o).rows.front().link, "fast") << "figures are of whatever count they ran with";
+  o.strategies = {"ddp,channels=40"};
+  test::expect_input_error([&] { static_cast<void>(answer(o)); },
+                           {"--strategy", "channels=40", "no multiprocessor of 40", "1 to 39"});
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "predict/plan_text.hpp"
@@ -59,7 +60,8 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
        {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
        {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%"});
-  each(&Options::samples, "--samples", {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "many"});
+  each(&Options::samples, "--samples",
+       {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "1.5", "many"});
   each(&Options::critical_batch, "--critical-batch",
        {"", "0", "4000:", ":4000", "4000:1000", "1:2:3", "unkown", "nan", "1e-300", "1e300"});
   each(&Options::learning_rate, "--learning-rate", {"", "0", "-0.1", "nan", "1e300"});
@@ -191,7 +193,27 @@ TEST(RequestPlan, csv_carries_time_and_cost) {
   o.price = "2";
   o.samples = "1M";
   const std::string csv = csv_of(answer(o));
-  EXPECT_THAT(csv, HasSubstr("cost_per_million_samples,run_s,run_cost,target_speedup"));
+  for (const char* key :
+       {"global_batch", "fits", "learning_rate", "price_per_hour", "cost_per_million_samples",
+        "run_s", "run_s_low", "run_s_high", "samples_ratio", "target_steps", "target_cost_high",
+        "target_verdict", "cheapest"}) {
+    EXPECT_THAT(csv, HasSubstr("," + std::string(key)));
+  }
+  // As many fields in every line, and one plan that is the cheapest.
+  std::istringstream lines(csv);
+  std::string line;
+  std::set<std::ptrdiff_t> commas;
+  int cheapest = 0;
+  while (std::getline(lines, line)) {
+    bool quoted = false;
+    commas.insert(std::count_if(line.begin(), line.end(), [&](char c) {
+      if (c == '"') quoted = !quoted;
+      return c == ',' && !quoted;
+    }));
+    cheapest += line.ends_with(",yes\r") ? 1 : 0;
+  }
+  EXPECT_EQ(commas.size(), 1U);
+  EXPECT_EQ(cheapest, 1);
 }
 
 TEST(Plans, a_narrow_table_leaves_columns_out_and_cuts_none) {

@@ -63,7 +63,7 @@ TEST(Table, everything_that_varies_at_once_still_fits) {
   o.networks = {"mlp:width=256", "mlp:width=8192,depth=16,classes=1000", "gpt:layers=2"};
   o.strategies = {"ddp",
                   "ddp,accumulate=8,compress=bf16,bucket=123.456MiB,first-bucket=7.5MiB,bucket-"
-                  "view,channels=12"};
+                  "view,channels=2"};
   o.crossover = true;
   o.explain = true;
   const std::string text = text_of(answer(o));

@@ -79,7 +79,7 @@ Forecast forecast_of(const Question& q, const Link& link, int gpus, const Strate
   return forecast(machine, link, network, job);
 }
 
-DiagnosedRun diagnosed(const Options& options) {
+Resolvers shipped_names() {
   Resolvers names;
   names.machine = [](const std::optional<std::string>& name) {
     return io::find_machine(name.value_or("t4x2"));
@@ -87,7 +87,11 @@ DiagnosedRun diagnosed(const Options& options) {
   names.link = [](const std::optional<std::string>& name, const Machine&) {
     return link_named(name.value());
   };
-  return *diagnose(options, names).diagnosed;
+  return names;
+}
+
+DiagnosedRun diagnosed(const Options& options) {
+  return *diagnose(options, shipped_names()).diagnosed;
 }
 
 std::string steps_text(const std::vector<std::pair<int, double>>& seconds) {

@@ -11,6 +11,7 @@
 
 #include "model/forecast.hpp"
 #include "predict/options.hpp"
+#include "predict/request.hpp"
 #include "predict/result.hpp"
 
 namespace ddpx::study {
@@ -66,12 +67,15 @@ struct Question {
 [[nodiscard]] Forecast forecast_of(const Question& question, const Link& link, int gpus,
                                    const Strategy& strategy = {}, Scaling scaling = Scaling::weak);
 // --diagnose as the program answers it.
+// Machines and links that are shipped; no files.
+[[nodiscard]] Resolvers shipped_names();
 [[nodiscard]] DiagnosedRun diagnosed(const Options& options);
 // As --diagnose takes it: "t1=0.75s,t2=1.33s".
 [[nodiscard]] std::string steps_text(const std::vector<std::pair<int, double>>& seconds);
 
 void speed_cases(const Reports& reports, Verdicts& verdicts);
 void more_speed_cases(const Reports& reports, Verdicts& verdicts);
+void curve_cases(const Reports& reports, Verdicts& verdicts);  // of docs/results/links.md
 void cause_cases(const Reports& reports, Verdicts& verdicts);
 void strategy_cases(const Reports& reports, Verdicts& verdicts);
 

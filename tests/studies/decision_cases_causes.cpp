@@ -6,6 +6,8 @@
 #include "model/plan.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/rank_report.hpp"
+#include "profiler/cuda/preflight.hpp"
 #include "tests/studies/decision_cases.hpp"
 
 namespace ddpx::study {
@@ -62,8 +64,15 @@ void ranks(const Reports& reports, Verdicts& v) {
   const std::string flagged = named(diagnosed(o));
   v.fact("U122", "six ranks of 9.2 to 10.1 ms: one more than 5 % slow", "1.10x", "rank 1", flagged,
          flagged == "rank 1", "held against the median, 9.46 ms");
-  v.open("U122", "the report itself as an input", "its prefix stripped",
-         "no importer of that log: times are typed in");
+  std::string report;
+  for (std::size_t i = 0; i < healthy.list("rank_ms").size(); ++i)
+    report += fmt::format("[default0]:    Rank {}: {}ms\n", i, healthy("rank_ms", i));
+  std::vector<double> milliseconds;
+  for (const Seconds time : rank_times("U122", report)) milliseconds.push_back(1e3 * time.value());
+  o.rank_compute = times(milliseconds);
+  const std::string read = named(diagnosed(o));
+  v.fact("U122", "the report itself as an input, with the launcher's prefix", "1.10x", "rank 1",
+         read, read == "rank 1");
 }
 
 void loaders(const Reports& reports, Verdicts& v) {
@@ -79,9 +88,16 @@ void loaders(const Reports& reports, Verdicts& v) {
   const Forecast f = forecast(machine, link_named("pcie3"), network, job);
   v.number("U123", "4 GPUs of 300 samples/s, a loader of 700: samples/s", "", "700",
            f.samples_per_s.value, 699, 701, "rates taken");
-  v.open("U127", "loaders that share one core", "cores per rank",
-         "ddpx-predict sees no process; --diagnose with dataN= blames the loader and says to look "
-         "at the usable cores per rank");
+  cuda::PreflightFacts facts;
+  facts.ranks = 4;
+  facts.gpus_visible = 4;
+  facts.cores = 1;
+  std::string warned = "nothing";
+  for (const cuda::Finding& finding : cuda::preflight(facts)) {
+    if (finding.cause == "ranks share a core") warned = finding.value;
+  }
+  v.fact("U127", "loaders that share one core", "", "ddpx-calibrate warns of it", warned,
+         warned == "1 core allowed for 4 ranks", "4 ranks taken");
 }
 
 void accumulation(const Reports& reports, Verdicts& v) {
@@ -124,7 +140,7 @@ void accumulation(const Reports& reports, Verdicts& v) {
                             forecast_of(rtx, link_named("pcie3"), 2).speedup.value -
                         1;
   v.number("U129", "2 RTX 8000, Pythia-125M, 8 micro-batches: gain, percent", "5", "3 to 8",
-           100 * gained, 3, 8, "a step of 1 s taken, in which the exchange hides behind backward");
+           100 * gained, 3, 8, "a step of 1 s taken");
   const std::string every = "8 micro-batches that all exchange: communication over that of one";
   const auto busy = [&](const Strategy& strategy) {
     return forecast_of(q, link_named("pcie3"), 2, strategy).step.communication_busy.value();

@@ -1,0 +1,97 @@
+// Others' logs given to ddpx-predict, as a user runs it: what is said of them and what never is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/golden.hpp"
+#include "tests/support/program_test.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::ProgramResult;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Words = std::vector<std::string>;
+
+ProgramResult predict(const Words& arguments) {
+  return test::run_program("ddpx-predict", arguments, "", "");
+}
+
+void expect_refusal(const ProgramResult& result, const Words& words) {
+  test::expect_refusal("ddpx-predict", result, words);
+}
+
+class CheckLinkCli : public test::ProgramTest {};
+
+TEST_F(CheckLinkCli, no_host_address_or_environment_of_a_log_is_printed) {
+  std::string log = test::slurp("tests/io/inputs/U069b.txt");
+  log.insert(0,
+             "#  Rank  0 Group  0 Pid 639 on secret-host-7 device  0 [0000:00:06] NVIDIA H200\n"
+             "API_TOKEN=hunter2 secret-host-7:1:2 [0] NCCL INFO NET/Socket : Using eth0:10.9.8.7\n"
+             "  64  16  float  sum  -1secret-host-7:1:2 [0] NCCL INFO 10.9.8.7 hunter2\n");
+  const std::string file = write("secret.txt", log);
+  for (const Words& words : {Words{"--link", file, "--network", "mlp:width=1024"},
+                             Words{"--check-link", file}, Words{"--link", file, "--json"}}) {
+    const ProgramResult result = predict(words);
+    for (const char* secret : {"secret-host", "10.9.8.7", "hunter2"}) {
+      EXPECT_THAT(result.out, Not(HasSubstr(secret)));
+      EXPECT_THAT(result.err, Not(HasSubstr(secret)));
+    }
+  }
+}
+
+// Secrets in every place of every format, good rows around them or none.
+TEST_F(CheckLinkCli, no_format_and_no_error_prints_what_is_private) {
+  const std::string json =
+      R"({"version": 1, "nthreads": 1, "env": ["API_TOKEN=hunter2", "HOME=/home/hunter2"],)"
+      R"( "hostname": "secret-host-7", "ranks": [{"host": "secret-host-7"}]})";
+  const std::string nvbandwidth =
+      "nvbandwidth Version: v0.4\nhost secret-host-7 10.9.8.7 hunter2\n"
+      "Running device_to_device_memcpy_read_ce.\n"
+      "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s) secret-host-7\n"
+      "           0         1\n 0       N/A    276.07\n 1    276.36   hunter2\n";
+  const std::string matrix =
+      "secret-host-7\tGPU0\tGPU1\nGPU0\tX\thunter2\nGPU1\thunter2\tX\n10.9.8.7\n";
+  const std::string rows =
+      "#  Rank  0 Group  0 Pid 639 on secret-host-7 device  0 [hunter2] NVIDIA secret-host-7\n"
+      "secret-host-7:1:2 10.9.8.7 hunter2\n 1024 256 hunter2 sum secret-host-7 10.9.8.7\n";
+  int number = 0;
+  for (const std::string& text : {json, nvbandwidth, matrix, rows}) {
+    const std::string file = write("private" + std::to_string(number++) + ".txt", text);
+    for (const Words& words :
+         {Words{"--check-link", file}, Words{"--check-link", file, "--json"},
+          Words{"--link", file, "--network", "mlp:width=1024"}, Words{"--network", file},
+          Words{"--machine", file + ".json"}, Words{"--price", file}}) {
+      const ProgramResult result = predict(words);
+      for (const char* secret : {"secret-host", "10.9.8.7", "hunter2"}) {
+        EXPECT_THAT(result.out + result.err, Not(HasSubstr(secret))) << words[0] << " " << number;
+      }
+    }
+  }
+}
+
+TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
+  const ProgramResult below = predict(
+      {"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4", "--json"});
+  EXPECT_EQ(below.exit_code, 1);
+  EXPECT_THAT(below.out, AllOf(HasSubstr("\"ddpx.link_check\""), HasSubstr("\"below\""),
+                               HasSubstr("nvidia-smi nvlink -s")));
+}
+
+TEST_F(CheckLinkCli, a_link_below_its_band_exits_with_1_and_says_why) {
+  const ProgramResult below =
+      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4"});
+  EXPECT_EQ(below.exit_code, 1);
+  EXPECT_THAT(below.out, AllOf(HasSubstr("what pcie5 gives"), HasSubstr("nvidia-smi nvlink -s")));
+  EXPECT_EQ(
+      predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_nvlink.txt", "--link", "nvlink4"})
+          .exit_code,
+      0);
+  expect_refusal(predict({"--check-link", "README.md"}), {"README.md"});
+  expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
+}
+
+}  // namespace
+}  // namespace ddpx
