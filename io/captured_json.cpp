@@ -31,7 +31,7 @@ JsonObject launch_json(const KernelLaunch& launch) {
 
 Captured captured_of(const Reader& from) {
   from.only({"batch_per_rank", "dtype", "optimizer", "optimizer_s", "host_s", "host_optimizer_s",
-             "shared_host_slowdown", "broadcast_bytes", "gradient_dtype"});
+             "broadcast_bytes", "gradient_dtype"});
   Captured captured;
   captured.batch = from.at("batch_per_rank").positive();
   captured.dtype = dtype_of(from.at("dtype"));
@@ -39,8 +39,6 @@ Captured captured_of(const Reader& from) {
   captured.optimizer_time = Seconds(from.at("optimizer_s").non_negative());
   captured.host_time = seconds_or_zero(from, "host_s");
   captured.host_optimizer_time = seconds_or_zero(from, "host_optimizer_s");
-  if (const auto slowdown = from.find("shared_host_slowdown"))
-    captured.shared_host_slowdown = slowdown->between(1, 100);
   if (const auto broadcasts = from.find("broadcast_bytes"))
     for (const Reader& bytes : broadcasts->elements())
       captured.broadcast_bytes.push_back(bytes.positive());
@@ -56,8 +54,6 @@ JsonObject captured_json(const Captured& captured) {
   members.emplace_back("optimizer_s", captured.optimizer_time.value());
   members.emplace_back("host_s", captured.host_time.value());
   members.emplace_back("host_optimizer_s", captured.host_optimizer_time.value());
-  if (captured.shared_host_slowdown > 1)
-    members.emplace_back("shared_host_slowdown", captured.shared_host_slowdown);
   members.emplace_back("broadcast_bytes", array_json(captured.broadcast_bytes));
   members.emplace_back("gradient_dtype", captured.gradient_element_bytes < 4 ? "bf16" : "fp32");
   return members;

@@ -74,9 +74,6 @@ struct Captured {
   // step, where it runs beside the device. Zero: it is part of the layers' times.
   Seconds host_time{};
   Seconds host_optimizer_time{};
-  // How much longer all of it takes while the other ranks of the same host train too: on CPUs these
-  // share caches and memory. 1 on GPUs, and on one rank.
-  double shared_host_slowdown = 1;
   // Bytes of each broadcast before a synchronised forward: DistributedDataParallel sends rank 0's
   // buffers, those of one type together.
   std::vector<double> broadcast_bytes{};

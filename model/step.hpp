@@ -138,7 +138,6 @@ class StepModel {
   struct BlockWalk;
 
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
-  [[nodiscard]] double captured_slowdown() const;
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
   void check_channels() const;

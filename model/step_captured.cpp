@@ -20,20 +20,15 @@ void StepModel::check_captured() {
   extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
 }
 
-double StepModel::captured_slowdown() const {
-  return network_.captured && job_.gpus > 1 ? network_.captured->shared_host_slowdown : 1.0;
-}
-
 // A stated time is the device's, measured at some batch: it scales with the samples, and so do the
 // blocks of the kernels it is made of.
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
-  const double slowdown = captured_slowdown();
-  shape.forward.seconds += slowdown * layer.forward_seconds_per_sample * samples;
-  double rest = slowdown * layer.backward_seconds_per_sample * samples;
+  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
+  double rest = layer.backward_seconds_per_sample * samples;
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
-    work.seconds = slowdown * kernel.seconds_per_sample * samples;
+    work.seconds = kernel.seconds_per_sample * samples;
     work.kernels = 1;
     work.grid = {std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                  static_cast<double>(resident_blocks(kernel.threads, kernel.registers_per_thread,

@@ -96,7 +96,7 @@ double StepModel::Context::optimizer() const {
   const double share = 1.0 / job.strategy.shards(job.gpus);
   const auto& captured = model.network_.captured;
   if (captured && captured->optimizer == job.optimizer)
-    return model.captured_slowdown() * captured->optimizer_time.value() * share;
+    return captured->optimizer_time.value() * share;
   return optimizer_traffic(job.optimizer, model.parameters_).value() * share /
              bandwidth(model.machine_.update_bandwidth(job.optimizer),
                        model.machine_.update_points(job.optimizer), model.working_set_,

@@ -193,13 +193,50 @@ def channel_lines(folder):
     return [*lines, ""]
 
 
+def union(spans):
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def recorded(path):
+    """Of a row's kernel records, per step and in ms: span, compute, collectives running, those that run alone; and how long after the
+    kernel before it on any other stream a collective begins, in us."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    records, steps = document["records"], document["steps"]
+    collectives = sorted((begin, end) for name, _, begin, end, _ in records if "nccl" in name.lower())
+    others = sorted((begin, end) for name, _, begin, end, _ in records if "nccl" not in name.lower())
+    busy = union(collectives + others)
+    ends = sorted(end for _, end in others)
+    waits = [begin - max((end for end in ends if end <= begin), default=begin) for begin, _ in collectives]
+    figures = [max(record[3] for record in records) - records[0][2], union(others), union(collectives), busy - union(others)]
+    return document, [value / steps * 1e-3 for value in figures], statistics.median(waits) if waits else None
+
+
+def hook_lines(folder):
+    names = sorted(os.listdir(folder.at("records"))) if os.path.isdir(folder.at("records")) else []
+    if not names:
+        return ["No kernel records of the fp16 hook."]
+    lines = ["## Kernel records with and without the fp16 hook", "", "Under the profiler, whose host is slower: kernels are as they are, gaps are not.", ""]
+    lines += ["| network | link | strategy | rank | step ms | compute ms | collectives ms | alone ms | begins after us |", "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for name in names:
+        document, figures, wait = recorded(os.path.join(folder.at("records"), name))
+        row = document["row"]
+        words = " | ".join(f"{value:.3f}" for value in figures)
+        lines.append(f"| {row['network']} | {row['link']} | {row['strategy'] if row['gpus'] > 1 else 'one GPU'} | {document['rank']} | {words} | {'-' if wait is None else f'{wait:.1f}'} |")
+    return [*lines, ""]
+
+
 def main():
     folder = Folder(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "docs/results/torch-h200x2"))
     if not folder.there(["measurements.json"]):
         sys.exit(f"torch-h200x2-judge.py: {folder.at('measurements.json')}: is not there; torch-h200x2.sh measure writes it on two GPUs")
     folder.fit()
     lines = []
-    for part in (judged_lines, captured_lines, channel_lines):
+    for part in (judged_lines, captured_lines, channel_lines, hook_lines):
         lines += part(folder)
     with open(folder.at("summary.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

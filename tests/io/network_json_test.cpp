@@ -22,15 +22,8 @@ Network with_times() {
 Network captured() {
   Network network = with_times();
   network.layers[0].backward_launches = {{1.5e-5, 300, 128, 200, 1024, false}};
-  network.captured = Captured{16,
-                              DType::bf16,
-                              Optimizer::adamw,
-                              Seconds(3e-3),
-                              Seconds(5e-3),
-                              Seconds(1e-3),
-                              1.5,
-                              {4096, 8},
-                              2};
+  network.captured = Captured{
+      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8}, 2};
   return network;
 }
 
@@ -81,7 +74,6 @@ TEST(NetworkJson, a_capture_is_read_back_field_by_field) {
   EXPECT_EQ(read.captured->optimizer_time, Seconds(3e-3));
   EXPECT_EQ(read.captured->host_time, Seconds(5e-3));
   EXPECT_EQ(read.captured->host_optimizer_time, Seconds(1e-3));
-  EXPECT_EQ(read.captured->shared_host_slowdown, 1.5);
   EXPECT_EQ(read.captured->broadcast_bytes, (std::vector<double>{4096, 8}));
   EXPECT_EQ(read.captured->gradient_element_bytes, 2);
   EXPECT_EQ(read.layers[0].backward_launches, given.layers[0].backward_launches);
@@ -94,9 +86,6 @@ TEST(NetworkJson, damaged_captures_are_refused_by_their_place) {
        {"\"dtype\": \"bf16\"", "\"dtype\": \"int8\"", {"captured.dtype"}},
        {"\"optimizer_s\": 0.003", "\"optimizer_s\": -1", {"captured.optimizer_s"}},
        {"\"host_s\"", "\"hots_s\"", {"host_s"}},
-       {"\"shared_host_slowdown\": 1.5",
-        "\"shared_host_slowdown\": 0.5",
-        {"captured.shared_host_slowdown"}},
        {"\"threads\": 128", "\"threads\": 0", {"backward_launches[0].threads"}},
        {"\"backward_s_per_sample\": 2e-05",
         "\"backward_s_per_sample\": 1e-05",

@@ -68,15 +68,6 @@ TEST(CapturedSteps, wait_for_their_buffers_before_forward) {
   EXPECT_DOUBLE_EQ(total(network, job_of(1)), 9.5);
 }
 
-TEST(CapturedSteps, of_ranks_that_share_a_host_take_longer_than_alone) {
-  Network network = captured_network();
-  network.captured->shared_host_slowdown = 2;
-  EXPECT_DOUBLE_EQ(total(network, job_of(1)), 9.5);
-  // Gradients are ready at 10, 14 and 18 s, the last all-reduce of 2 s ends at 20, the optimizer at
-  // 21.
-  EXPECT_DOUBLE_EQ(total(network, job_of(2)), 21);
-}
-
 TEST(CapturedSteps, are_bound_by_their_own_host_where_that_is_slower) {
   Network network = captured_network();
   network.captured->host_time = Seconds(20);

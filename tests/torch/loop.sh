@@ -11,7 +11,7 @@ bin=$DDPX_BIN_DIR
 export PYTHONPATH=$tree/torch
 torch() { "$python" -m ddpx_torch "$@" 2>>log.txt; }
 ip link set lo up
-networks=(mlp:width=768,depth=3 resnet:depth=18,width=16,image=32,classes=10)
+networks=(gpt:layers=2,hidden=128,heads=4,sequence=32,vocabulary=1000 resnet:depth=18,width=16,image=32,classes=10)
 
 for link in plain slow; do
   if [[ $link == slow ]]; then tc qdisc add dev lo root tbf rate 500mbit burst 128kb latency 100ms; fi

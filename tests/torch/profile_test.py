@@ -1,10 +1,12 @@
 """kernels.py and segments.py: what a trace says, from traces written down here."""
 
+import types
 import unittest
+from unittest import mock
 
 import support  # noqa: F401  (the package's place)
 
-from ddpx_torch import kernels
+from ddpx_torch import kernels, measuring
 from ddpx_torch.segments import add_kernels, add_wall_times, group_of_module, groups_of
 
 
@@ -48,6 +50,63 @@ class Kernels(unittest.TestCase):
         self.assertEqual((record["blocks"], record["threads"]), (64, 256))
         self.assertEqual((record["registers_per_thread"], record["shared_bytes"], record["persistent"]), (90, 1024, False))
         self.assertIsNone(kernels.record_of(kernels.spans_of([kernel("x", 0, 1)])[0], 132))
+
+
+class Marked(unittest.TestCase):
+    def test_kernels_belong_to_the_mark_they_were_launched_in(self):
+        events = [{"ph": "X", "cat": "user_annotation", "name": f"ddpx:grid:{i}", "ts": 100 * i, "dur": 50} for i in range(2)]
+        for i, launch in enumerate((10, 60, 120)):  # the second is launched between the marks
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": launch, "dur": 2, "args": {"correlation": i}})
+            events.append(kernel(f"k{i}", 500 + i, 1, correlation=i))
+        found = kernels.within_marks(events, "grid", 3)
+        self.assertEqual([[span.name for span in spans] for spans in found], [["k0"], ["k2"], []])
+
+
+class FakeGpu:
+    """What the clock asks of torch.cuda, on a device that runs what is queued one after the other."""
+
+    def __init__(self, host, device):
+        self.now, self.host, self.device = 0.0, host, device  # seconds of a call on each
+        self.queued_until = 0.0
+        self.held = []
+
+    def event(self):
+        gpu = self
+
+        class Event:
+            def record(self):
+                self.at = max(gpu.queued_until, gpu.now)
+
+            def elapsed_time(self, other):
+                return (other.at - self.at) * 1e3
+
+        return Event()
+
+    def sleep(self, cycles):
+        self.held.append(cycles)
+        self.queued_until = max(self.queued_until, self.now) + cycles / 1e9
+
+    def call(self):
+        self.now += self.host
+        self.queued_until = max(self.queued_until, self.now) + self.device
+
+    def synchronize(self, *_):
+        self.now = max(self.now, self.queued_until)
+
+
+class Clocks(unittest.TestCase):
+    def test_a_gpu_s_time_holds_nothing_of_the_host_s(self):
+        """Calls that take the host 40 us and the device 8: queued while the device is held, they follow each other in 8 us."""
+        gpu = FakeGpu(host=40e-6, device=8e-6)
+        mates = types.SimpleNamespace(exchange=lambda value: [value])
+        clock = measuring.Clock(types.SimpleNamespace(type="cuda"), mates)
+        with mock.patch.multiple(measuring.torch.cuda, Event=lambda enable_timing: gpu.event(), _sleep=gpu.sleep, synchronize=gpu.synchronize, create=True), mock.patch.object(
+            measuring, "synchronize", gpu.synchronize
+        ), mock.patch.object(measuring.time, "perf_counter", lambda: gpu.now):
+            times = clock.samples(gpu.call, collective=True)
+        self.assertGreaterEqual(len(times), measuring.FEWEST)
+        for seconds in times:
+            self.assertAlmostEqual(seconds, 8e-6, delta=1e-7)
 
 
 NAMES = ["a.weight", "a.bias", "c.weight"]

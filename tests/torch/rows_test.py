@@ -1,18 +1,25 @@
 """rows.py, runs.py, run.py's order: what is run, in which order, and the file of it."""
 
 import collections
+import os
 import random
 import subprocess
 import sys
+import threading
+import time
 import unittest
+from unittest import mock
 
 from support import ROOT, Folder
 
 from ddpx_torch.errors import InputError
 from ddpx_torch.files import read_json, write_json
+from ddpx_torch.launch import Job, in_turn
+from ddpx_torch.mates import FolderStore
 from ddpx_torch.measure import host_rows
 from ddpx_torch.rows import in_random_order, rows_from_file, sweep, with_one_gpu_rows
 from ddpx_torch.run import recorded_rows, visits_of
+from ddpx_torch.runner import Runner
 from ddpx_torch.runs import Campaign, merged
 
 ROW = {"network": "mlp:width=32", "gpus": 2, "link": "tcp", "strategy": "ddp", "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}
@@ -97,6 +104,38 @@ class Rows(Folder):
         for link, channels, members in visits:
             self.assertEqual({(row.link, row.strategy.channels) for row in members}, {(link, channels)})
         self.assertEqual(max(len(members) for _, _, members in visits_of(rows, 1, 1, 1)), 1)
+
+
+class Launching(Folder):
+    def job(self, *members):
+        rows = rows_from_file(self.write("rows.json", runs(list(members))))
+        runner = Runner([], "cpu", rows, {"seconds": 0.01, "repeats": 3}, 60, 1)
+        return Job(runner.job(rows), 2, dict(os.environ, GLOO_SOCKET_IFNAME="lo"), 60)
+
+    def test_ranks_started_ahead_wait_until_their_job_runs(self):
+        job = self.job({**ROW, "network": "mlp:width=8,depth=1"})
+        job.start()
+        try:
+            time.sleep(0.5)
+            self.assertFalse(any(rank.records() for rank in job.ranks))
+            self.assertTrue(all(rank.process.poll() is None for rank in job.ranks))
+            self.assertEqual([index for index, _ in job.run()], [0])
+        finally:
+            job.end()
+        self.assertFalse(os.path.exists(job.folder))
+
+    def test_ranks_of_jobs_that_never_run_are_ended(self):
+        jobs = [self.job(ROW), self.job(ROW)]
+        with mock.patch("ddpx_torch.launch.room_for", lambda job: True), self.assertRaises(RuntimeError):
+            for _ in in_turn(jobs):
+                raise RuntimeError("the first ends early")
+        self.assertTrue(jobs[1].ranks)
+        self.assertTrue(all(rank.process.poll() is not None for rank in jobs[1].ranks))
+
+    def test_ranks_meet_in_a_folder(self):
+        store = FolderStore(str(self.folder / "meetings"))
+        threading.Timer(0.05, lambda: store.set("2/1/0", "[1]")).start()
+        self.assertEqual(FolderStore(store.folder).get("2/1/0"), "[1]")
 
 
 class Runs(Folder):

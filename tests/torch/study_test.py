@@ -26,8 +26,13 @@ class Study(Folder):
         shutil.copy(ROOT / "calibration/measurements/h200x2-torch.json", self.folder / "measurements.json")
         shutil.copy(ROOT / "validation/runs/h200x2-torch.json", self.folder / "runs-7.json")
         shutil.copy(ROOT / "docs/results/h200x2/torch-fresh.json", self.folder / "runs-channels.json")
+        (self.folder / "records").mkdir()
+        kernels = [["sgemm", 7, 0, 100, 40], ["ncclDevKernel_AllReduce", 20, 90, 150, 24], ["copy", 7, 120, 130, 8]]
+        row = {"network": "mlp:width=64", "gpus": 2, "link": "nvlink", "strategy": "ddp,compress=fp16"}
+        self.write("records/row-rank0.json", {"row": row, "rank": 0, "steps": 1, "records": kernels})
         result = self.script("judge", str(self.folder))
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("| mlp:width=64 | nvlink | ddp,compress=fp16 | 0 | 0.150 | 0.110 | 0.060 | 0.040 |", result.stdout)
         self.assertRegex(result.stdout, r"nvlink, GPU-bound \| \d+ \|")
         self.assertIn("B5", result.stdout)
         self.assertIn("the forecast's best is", result.stdout)

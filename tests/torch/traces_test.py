@@ -2,9 +2,10 @@
 
 import gzip
 import json
+import subprocess
 import unittest
 
-from support import Folder
+from support import Folder, program
 
 from ddpx_torch.errors import InputError
 from ddpx_torch.traces import measured
@@ -91,6 +92,96 @@ class Traces(Folder):
         self.assertIn("100.0 %", result.stdout)
         (self.folder / "t.json.gz").write_bytes(gzip.compress(content)[:40])
         self.assertEqual(self.command("trace", "t.json.gz").returncode, 2)
+
+
+def operation(name, begin, duration, category="cpu_op", **args):
+    return {"ph": "X", "cat": category, "name": name, "ts": begin, "dur": duration, "args": args}
+
+
+def kernel_of(name, launch, begin, duration, correlation):
+    """A kernel and the call that launched it."""
+    return [
+        operation("cudaLaunchKernel", launch, 1, "cuda_runtime", correlation=correlation),
+        operation(name, begin, duration, "kernel", correlation=correlation, stream=7, grid=[40, 4, 1], block=[256, 1, 1], **{"registers per thread": 90, "shared memory": 1024}),
+    ]
+
+
+def training(step=1000, steps=3, kind="float", shapes=True):
+    """Steps of two layers: forward 100 us, gradients of 12 and 20 elements after 60 and 90 us, an update of 30 us. Kernels run long
+    after their launch."""
+    events = []
+    for i in range(steps):
+        at = i * step
+        number = 10 * i
+        accumulate = {"Input Dims": [[3, 4]], "Input type": [kind]} if shapes else {}
+        events += kernel_of("sgemm_forward", at + 10, at + 500, 100, number)
+        events += [operation("autograd::engine::evaluate_function: AddmmBackward0", at + 50, 5)]
+        events += kernel_of("sgemm_backward", at + 52, at + 600, 60, number + 1)
+        events += [operation("torch::autograd::AccumulateGrad", at + 60, 2, **accumulate)]
+        events += kernel_of("void elementwise_kernel", at + 65, at + 660, 40, number + 2)
+        events += kernel_of("sgemm_backward", at + 70, at + 700, 50, number + 3)
+        events += [operation("torch::autograd::AccumulateGrad", at + 80, 2, **{**accumulate, "Input Dims": [[20]]} if shapes else {})]
+        events += [operation("Optimizer.step#SGD.step", at + 90, 10, "user_annotation")]
+        events += kernel_of("multi_tensor_apply", at + 92, at + 760, 30, number + 4)
+    return {"schemaVersion": 1, "deviceProperties": [{"numSms": 132}], "traceEvents": events}
+
+
+class Networks(Folder):
+    def network(self, document, *words):
+        self.write("trace.json", document)
+        return self.command("trace", "trace.json", "--network", "net.json", *words)
+
+    def test_one_gpu_s_trace_is_a_network(self):
+        result = self.network(training(), "--batch", "10")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = self.read("net.json")
+        layers = found["layers"]
+        self.assertEqual([layer["parameters"] for layer in layers], [[20], [12]])  # gradients arrive from the last layer on
+        for layer, seconds in zip(layers, (90e-6, 60e-6)):
+            self.assertAlmostEqual(10 * layer["backward_s_per_sample"], seconds)
+            self.assertEqual(layer["backward_launches"][0]["blocks"], 160)
+        self.assertAlmostEqual(10 * sum(layer["forward_s_per_sample"] for layer in layers), 100e-6)
+        self.assertAlmostEqual(found["captured"]["optimizer_s"], 30e-6)
+        self.assertEqual([len(layer["backward_launches"]) for layer in layers], [1, 1])  # products, not elementwise kernels
+        predict = program("ddpx-predict")
+        if predict:
+            forecast = subprocess.run(
+                [str(predict), "--machine", "h200x2-torch", "--network", str(self.folder / "net.json"), "--link", "nvlink", "--gpus", "1,2", "--json"],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(forecast.returncode, 0, forecast.stderr)
+            alone = json.loads(forecast.stdout)["rows"][0]["terms_s"]
+            self.assertAlmostEqual(alone["forward"], 100e-6, delta=5e-6)  # and gaps between kernels
+            self.assertAlmostEqual(alone["optimizer"], 30e-6)
+
+    def test_what_no_network_comes_from_is_said(self):
+        batch = ("--batch", "4")
+        distributed = training()
+        distributed["traceEvents"] += kernel_of(ALL_REDUCE, 2070, 2650, 10, 99)
+        half = training()
+        [e for e in half["traceEvents"] if "Input Dims" in e["args"]][-1]["args"]["Input type"] = ["double"]
+        without_backward = training()
+        without_backward["traceEvents"] = [e for e in without_backward["traceEvents"] if "autograd" not in e["name"]]
+        for document, words, says in (
+            (training(shapes=False), batch, "record_shapes=True"),
+            (training(steps=1), batch, "record three steps or more"),
+            (distributed, batch, "one GPU's trace"),
+            (half, batch, "several number formats"),
+            (training(kind="double"), batch, "gradients of double"),
+            (without_backward, batch, "no backward pass"),
+            (trace(("gemm", 0, 10, 7)), batch, "0 optimizer steps"),
+            ({"traceEvents": {}}, batch, "traceEvents"),
+            (training(), (), "needs --batch"),
+            (training(), ("--batch", "0"), "--batch: is '0'"),
+            (training(), (*batch, "--json", "x.json"), "two answers"),
+        ):
+            with self.subTest(says=says):
+                result = self.network(document, *words)
+                self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result.stderr)
+                self.assertIn(says, result.stderr)
+                self.assertFalse((self.folder / "net.json").exists())
+        self.assertIn("give --network", self.command("trace", "trace.json", "--batch", "3").stderr)
 
 
 if __name__ == "__main__":

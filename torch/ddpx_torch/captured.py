@@ -34,7 +34,7 @@ def _first_tensor(value):
     return next((t for t in map(_first_tensor, members) if t is not None), None)
 
 
-class Steps:
+class _Steps:
     """The step that is captured, in parts."""
 
     def __init__(self, model, batch, loss, optimizer, dtype):
@@ -86,28 +86,6 @@ def _plain_step(steps):
         synchronize(device)
         times.append((time.perf_counter() - begin) / block)
     return statistics.median(times), count
-
-
-def _shared_host_slowdown(steps, neighbours, rounds=7, seconds=0.15):
-    """A step's time while the neighbours work over its time alone: the middle of rounds that take both within a moment, so that what
-    else the host does slows both."""
-    if neighbours is None:
-        return 1.0
-
-    def step():
-        times, begin = [], time.perf_counter()
-        while len(times) < 3 or time.perf_counter() - begin < seconds:
-            start = time.perf_counter()
-            steps.step()
-            times.append(time.perf_counter() - start)
-        return statistics.median(times)
-
-    ratios = []
-    for _ in range(rounds):
-        alone = step()
-        with neighbours.working():
-            ratios.append(step() / alone)
-    return max(1.0, statistics.median(ratios))
 
 
 def _host_times(steps, count):
@@ -219,9 +197,9 @@ def _unique_names(layers):
             layer["name"] += f" ({seen[layer['name']]})"
 
 
-def capture(model, example_batch, loss, *, optimizer="sgd", dtype="fp32", samples=None, name="captured", path=None, context=None, neighbours=None):
+def capture(model, example_batch, loss, *, optimizer="sgd", dtype="fp32", samples=None, name="captured", path=None, context=None):
     """The network file's content; written to `path` where one is given. `samples` is the batch's size, by default the first
-    dimension of its first tensor. `neighbours` train copies of it meanwhile, on a CPU (neighbours.py)."""
+    dimension of its first tensor."""
     parameters = _check(model, optimizer, dtype)
     first = _first_tensor(example_batch)
     if samples is None and (first is None or first.dim() == 0):
@@ -231,11 +209,10 @@ def capture(model, example_batch, loss, *, optimizer="sgd", dtype="fp32", sample
     set_precision(dtype)
     names = [n for n, _ in parameters]
     with unchanged(model):
-        steps = Steps(model, example_batch, loss, optimizer, dtype)
+        steps = _Steps(model, example_batch, loss, optimizer, dtype)
         step, count = _plain_step(steps)
         host = _host_times(steps, count) if device.type == "cuda" else (0.0, 0.0)
         groups, optimizer_time = wall_groups(steps, names, count) if device.type == "cpu" else kernel_groups(steps, names)
-        slowdown = _shared_host_slowdown(steps, neighbours)
         activations = _activation_bytes(steps)
         notes = _not_modelled(model, {j for group in groups for j in group.parameters}, parameters)
     device_bound = device.type == "cpu" or sum(host) < HOST_SHARE * step
@@ -256,8 +233,6 @@ def capture(model, example_batch, loss, *, optimizer="sgd", dtype="fp32", sample
         "broadcast_bytes": _broadcasts(model),
         "gradient_dtype": _GRADIENT_DTYPES[parameters[0][1].dtype],
     }
-    if slowdown > 1:
-        document["captured"]["shared_host_slowdown"] = slowdown
     document["layers"] = layers
     if path is not None:
         write_json(path, document)

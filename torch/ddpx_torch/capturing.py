@@ -1,7 +1,5 @@
 """`capture`: one training step of a model, measured on one device, as a network file for ddpx-predict --network."""
 
-import contextlib
-import os
 import sys
 
 from .errors import DeviceError, InputError, one_line
@@ -20,7 +18,6 @@ def add_arguments(parser):
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="sgd", help="(default: sgd)")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="(default: a GPU where PyTorch sees one)")
     parser.add_argument("--threads", metavar="N", default="1", help="on a CPU (default: 1)")
-    parser.add_argument("--ranks", metavar="N", help="on a CPU: ranks of this host that will train at the same time; copies of the model train beside it to tell how much they slow each other (default: 2, 1 where there is one core)")
     parser.add_argument("--name", metavar="TEXT", help="the network's name (default: SPEC)")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the network file to write")
 
@@ -33,14 +30,9 @@ def run(options):
     if options.network.endswith(".json"):
         raise InputError("network", "is a captured one already; name its model")
     device_name = choose_device(options, 1)
-    if options.ranks and device_name == "cuda":
-        raise InputError("--ranks", "is for CPUs, whose ranks share caches and memory; GPUs have their own")
-    cores = len(os.sched_getaffinity(0))
-    ranks = count_of("--ranks", options.ranks or str(min(2, cores)), 256)
     import torch
 
     from . import models
-    from .neighbours import Neighbours
     from .rank import check_memory
     from .timing import keep_freed_memory
 
@@ -52,13 +44,9 @@ def run(options):
         device = torch.device("cuda", 0)
     try:
         row = Row(options.network, 1, "", Strategy(), "weak", options.dtype, options.optimizer, batch)
-        check_memory(row, device, ranks if device_name == "cpu" else 1)
+        check_memory(row, device, 1)
         work = models.build(network, batch, device, 1)
-        beside = contextlib.nullcontext()
-        if device_name == "cpu" and ranks > 1:
-            beside = Neighbours(ranks - 1, network=options.network, batch=batch, dtype=options.dtype, optimizer=options.optimizer, threads=threads)
-        with beside as neighbours:
-            document = _captured(options, work, batch, neighbours)
+        document = _captured(options, work, batch)
     except (InputError, DeviceError):
         raise
     except Exception as error:
@@ -79,7 +67,7 @@ def run(options):
     return 0
 
 
-def _captured(options, work, batch, neighbours):
+def _captured(options, work, batch):
     from .captured import capture
 
     return capture(
@@ -92,5 +80,4 @@ def _captured(options, work, batch, neighbours):
         name=options.name or options.network,
         path=options.output,
         context={"model": options.network},
-        neighbours=neighbours,
     )

@@ -61,7 +61,7 @@ class _Rank:
         command = [sys.executable, "-m", "ddpx_torch.rank", folder, str(number), str(world)]
         with open(self.talk, "wb") as talk:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=talk, stderr=subprocess.STDOUT, env=variables, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=talk, stderr=subprocess.STDOUT, env=variables, preexec_fn=os.setpgrp
             )
 
     def records(self):
@@ -84,7 +84,8 @@ class _Rank:
 
 
 def _end(ranks):
-    """Ends the ranks that still run, each a session of its own with what it started."""
+    """Ends the ranks that still run, each a process group of its own with what it started. A session of its own would be scheduled
+    apart from the user's, at another priority than the user gave this one."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for rank in ranks:
             if rank.process.poll() is None:

@@ -230,7 +230,7 @@ def run(options):
                 runner.campaign.note("one process set, started by another launcher")
             else:
                 _work_through(runner, options, visits, records)
-    except (DeviceError, Interrupted, InputError) as error:
+    except (DeviceError, Interrupted) as error:
         error.args = (f"{error}{_kept(runner.campaign, options)}",)
         raise
     runner.campaign.write(options.runs, options.name)

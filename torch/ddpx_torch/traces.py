@@ -5,15 +5,23 @@ import gzip
 import json
 import os
 import statistics
+import sys
 
 from .errors import InputError, one_line, quoted
 from .files import LARGEST_FILE, check_writable, write_json
+from .flags import count_of
 from .kernels import is_collective, spans_of, union
+from .rows import DTYPES, OPTIMIZERS
+from .trace_network import check_words, network_of
 
 
 def add_arguments(parser):
     parser.add_argument("files", nargs="+", metavar="FILE", help="Chrome traces of torch.profiler, one of each rank, .json or .json.gz")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.add_argument("--network", metavar="FILE", help="write the model as a network file for ddpx-predict, from one GPU's trace with record_shapes=True")
+    parser.add_argument("--batch", metavar="B", help="samples of a step in the trace")
+    parser.add_argument("--dtype", choices=DTYPES, help="of its products (default: fp32)")
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, help="(default: sgd)")
 
 
 def _text(path):
@@ -25,17 +33,23 @@ def _text(path):
     return text
 
 
-def read_trace(path):
-    """(rank or None, world size or None, device work). Refuses what is no trace of a device."""
+def read_document(path):
+    """The trace's JSON. Refuses what is none."""
     try:
         document = json.loads(_text(path), strict=False)
     except (OSError, EOFError) as error:
         raise InputError(quoted(path), f"cannot be read: {one_line(error, 100)}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(quoted(path), f"is not JSON ({one_line(error, 80)}); a Chrome trace of torch.profiler is wanted") from error
-    events = document.get("traceEvents") if isinstance(document, dict) else None
-    if not isinstance(events, list):
+    if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise InputError(quoted(path), 'has no "traceEvents"; a Chrome trace of torch.profiler is wanted')
+    return document
+
+
+def read_trace(path):
+    """(rank or None, world size or None, device work). Refuses what is no trace of a device."""
+    document = read_document(path)
+    events = document["traceEvents"]
     try:
         spans = spans_of(event for event in events if isinstance(event, dict))
     except (KeyError, TypeError, ValueError) as error:
@@ -110,7 +124,26 @@ def _table(result):
             yield "Waiting is told from transfer when every rank's trace of the same steps is given."
 
 
+def _write_network(options):
+    batch = count_of("--batch", options.batch)
+    check_writable(options.network, "--network")
+    path = options.files[0]
+    if os.path.exists(path) and os.path.exists(options.network) and os.path.samefile(path, options.network):
+        raise InputError("--network", f"would write over {quoted(path)}, which is read")
+    try:
+        document = network_of(read_document(path), quoted(path), batch, options.dtype or "fp32", options.optimizer or "sgd", os.path.basename(path))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(quoted(path), f"has an event without its time ({one_line(error, 60)})") from error
+    write_json(options.network, document)
+    parameters = sum(sum(layer["parameters"]) for layer in document["layers"])
+    sys.stderr.write(f"ddpx_torch: wrote {options.network}: {parameters} parameters in {len(document['layers'])} gradients\n")
+    return 0
+
+
 def run(options):
+    check_words(options)
+    if options.network:
+        return _write_network(options)
     if options.json:
         check_writable(options.json, "--json")
         if any(os.path.exists(path) and os.path.exists(options.json) and os.path.samefile(path, options.json) for path in options.files):
