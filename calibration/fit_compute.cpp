@@ -7,6 +7,7 @@
 #include "calibration/kernel_tiles.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
+#include "model/tiles.hpp"
 
 namespace ddpx {
 namespace {
@@ -245,7 +246,8 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
           k.blocks,
           static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
                                               machine.device.compute_capability)),
-          k.persistent, k.persistent ? tiles_of(k.name, sample.product).value_or(0) : 0};
+          k.persistent, tile_of(k.name)};
+      point.grid->tiles = tiles_of(point.grid->tile, sample.product);
     }
     machine.products.push_back(std::move(point));
   }

@@ -1,23 +1,17 @@
 #include "calibration/kernel_tiles.hpp"
 
 #include <charconv>
-#include <cmath>
-#include <string>
+#include <optional>
 
 namespace ddpx {
 namespace {
 
 constexpr int kLargestTile = 4096;
 
-struct Tile {
-  int contiguous = 0;
-  int across = 0;
-};
-
 // "128x256..." at the beginning of `text`.
-std::optional<Tile> tile_at(std::string_view text) {
+std::optional<OutputTile> tile_at(std::string_view text) {
   const char* const end = text.data() + text.size();
-  Tile tile;
+  OutputTile tile;
   const auto first = std::from_chars(text.data(), end, tile.contiguous);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != 'x') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, end, tile.across);
@@ -26,30 +20,17 @@ std::optional<Tile> tile_at(std::string_view text) {
   return sensible(tile.contiguous) && sensible(tile.across) ? std::optional(tile) : std::nullopt;
 }
 
-std::optional<Tile> tile_of(std::string_view kernel) {
-  constexpr std::string_view kWord = "tilesize";
-  if (const std::size_t at = kernel.find(kWord); at != std::string_view::npos)
-    return tile_at(kernel.substr(at + kWord.size()));
-  for (std::size_t at = kernel.find('_'); at != std::string_view::npos;
-       at = kernel.find('_', at + 1)) {
-    if (const auto tile = tile_at(kernel.substr(at + 1))) return tile;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<double> tiles_of(std::string_view kernel, const Product& product) {
-  const auto tile = tile_of(kernel);
-  if (!tile) return std::nullopt;
-  double contiguous = product.out;
-  double across = product.rows;
-  if (product.pass == Pass::data_gradient) contiguous = product.in;
-  if (product.pass == Pass::weight_gradient) {
-    contiguous = product.in;
-    across = product.out;
+OutputTile tile_of(std::string_view kernel) {
+  constexpr std::string_view kWord = "tilesize";
+  if (const std::size_t at = kernel.find(kWord); at != std::string_view::npos)
+    return tile_at(kernel.substr(at + kWord.size())).value_or(OutputTile{});
+  for (std::size_t at = kernel.find('_'); at != std::string_view::npos;
+       at = kernel.find('_', at + 1)) {
+    if (const auto tile = tile_at(kernel.substr(at + 1))) return *tile;
   }
-  return std::ceil(contiguous / tile->contiguous) * std::ceil(across / tile->across);
+  return {};
 }
 
 }  // namespace ddpx

@@ -5,6 +5,7 @@
 #include "io/link_json.hpp"
 #include "io/operation_json.hpp"
 #include "io/schema.hpp"
+#include "model/tiles.hpp"
 
 namespace ddpx::io {
 namespace {
@@ -33,13 +34,19 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "measurements",
                                                 "notes"};
 
+constexpr int kLargestTile = 4096;
+
 KernelGrid grid_of(const Reader& from) {
-  from.only({"blocks", "per_multiprocessor", "persistent", "tiles"});
+  from.only({"blocks", "per_multiprocessor", "persistent", "tile"});
   KernelGrid grid;
   grid.blocks = from.at("blocks").positive();
   grid.per_multiprocessor = from.at("per_multiprocessor").positive();
   grid.persistent = from.at("persistent").boolean();
-  if (const auto tiles = from.find("tiles")) grid.tiles = tiles->positive();
+  if (const auto tile = from.find("tile")) {
+    tile->only({"contiguous", "across"});
+    grid.tile = {tile->at("contiguous").integer(1, kLargestTile),
+                 tile->at("across").integer(1, kLargestTile)};
+  }
   return grid;
 }
 
@@ -50,7 +57,10 @@ ProductPoint point_of(const Reader& from) {
   point.time.value = Seconds(from.at("time_s").positive());
   point.time.relative_error = from.at("relative_error").non_negative();
   point.time.origin = text_or_empty(from, "origin");
-  if (const auto grid = from.find("grid")) point.grid = grid_of(*grid);
+  if (const auto grid = from.find("grid")) {
+    point.grid = grid_of(*grid);
+    point.grid->tiles = tiles_of(point.grid->tile, point.product);
+  }
   return point;
 }
 
@@ -64,7 +74,12 @@ JsonObject point_json(const ProductPoint& point) {
     JsonObject grid;
     grid.emplace_back("blocks", point.grid->blocks);
     grid.emplace_back("per_multiprocessor", point.grid->per_multiprocessor);
-    if (point.grid->tiles > 0) grid.emplace_back("tiles", point.grid->tiles);
+    if (point.grid->tile.contiguous > 0) {
+      JsonObject tile;
+      tile.emplace_back("contiguous", point.grid->tile.contiguous);
+      tile.emplace_back("across", point.grid->tile.across);
+      grid.emplace_back("tile", std::move(tile));
+    }
     grid.emplace_back("persistent", point.grid->persistent);
     members.emplace_back("grid", std::move(grid));
   }

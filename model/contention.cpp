@@ -17,17 +17,6 @@ constexpr double kOneBlock = 0.82;
 
 double turns(double blocks) { return std::max(1.0, kOneBlock * blocks); }
 
-// Time of a kernel in units of one block that has a multiprocessor to itself.
-double kernel_time(const KernelGrid& grid, int multiprocessors) {
-  const double each = std::max(1.0, grid.per_multiprocessor);
-  const double full = waves(grid, multiprocessors) - 1;
-  const double last = grid.blocks - full * each * multiprocessors;
-  // Blocks of one wave end together and make room for the rest side by side on few
-  // multiprocessors; after several waves they end one by one, and the rest spreads.
-  const double side_by_side = full == 1 ? std::min(each, last) : std::ceil(last / multiprocessors);
-  return full * turns(each) + turns(side_by_side);
-}
-
 double rounds(double tiles, double blocks) { return std::max(1.0, std::ceil(tiles / blocks)); }
 
 }  // namespace
@@ -76,6 +65,17 @@ double waves(const KernelGrid& grid, int multiprocessors) {
   return std::max(1.0, std::ceil(grid.blocks / (grid.per_multiprocessor * multiprocessors)));
 }
 
+double kernel_turns(const KernelGrid& grid, int multiprocessors) {
+  if (grid.persistent && grid.tiles > 0) return rounds(grid.tiles, multiprocessors);
+  const double each = std::max(1.0, grid.per_multiprocessor);
+  const double full = waves(grid, multiprocessors) - 1;
+  const double last = grid.blocks - full * each * multiprocessors;
+  // Blocks of one wave end together and make room for the rest side by side on few
+  // multiprocessors; after several waves they end one by one, and the rest spreads.
+  const double side_by_side = full == 1 ? std::min(each, last) : std::ceil(last / multiprocessors);
+  return full * turns(each) + turns(side_by_side);
+}
+
 double wave_efficiency(const KernelGrid& grid, int multiprocessors) {
   return grid.blocks / (grid.per_multiprocessor * multiprocessors * waves(grid, multiprocessors));
 }
@@ -91,8 +91,8 @@ double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels) 
   if (grid.persistent && !(grid.tiles > 0))
     return kPersistentExcess * fluid_slowdown(multiprocessors, channels);
   if (grid.persistent)
-    return (rounds(grid.tiles - channels, left) + 1) / rounds(grid.tiles, multiprocessors);
-  return std::max(1.0, kernel_time(grid, left) / kernel_time(grid, multiprocessors));
+    return (rounds(grid.tiles - channels, left) + 1) / kernel_turns(grid, multiprocessors);
+  return std::max(1.0, kernel_turns(grid, left) / kernel_turns(grid, multiprocessors));
 }
 
 Seconds room_after(const KernelGrid& grid, int multiprocessors, int channels, Seconds duration) {

@@ -25,11 +25,18 @@
 
 namespace ddpx {
 
+// Of a matrix product's output, along its contiguous dimension and across; 0: not known.
+struct OutputTile {
+  int contiguous = 0;
+  int across = 0;
+};
+
 struct KernelGrid {
   double blocks = 0;              // thread blocks launched
   double per_multiprocessor = 1;  // blocks resident on one multiprocessor at once
   bool persistent = false;        // grid = number of multiprocessors; it distributes its own tiles
-  double tiles = 0;               // that a persistent kernel distributes; 0: not known
+  OutputTile tile{};
+  double tiles = 0;  // of the output; 0: not known
 };
 
 // Per-multiprocessor limits of a GPU (CUDA programming guide, "Technical Specifications per Compute
@@ -52,6 +59,10 @@ struct ResidencyLimits {
 
 // Waves of the grid on `multiprocessors`, of a persistent kernel one.
 [[nodiscard]] double waves(const KernelGrid& grid, int multiprocessors);
+
+// Time of the kernel in units of one block that has a multiprocessor to itself; of a persistent
+// kernel of known tiles, in rounds.
+[[nodiscard]] double kernel_turns(const KernelGrid& grid, int multiprocessors);
 
 // Share of its slots that the grid's waves fill: blocks / (o S waves). Below 1 a smaller grid would
 // take as long.

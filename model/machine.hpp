@@ -141,7 +141,8 @@ struct ProductPrice {
 // Prices products from the measured points of one dtype. A measured shape has its own time and
 // grid. Another shape transfers *efficiency*, not time: the rate of its nearest points (inverse
 // squared distance over the logarithms of rows, in and out), with an error that grows with the
-// distance. An efficiency transferred between shapes of two sizes apart is a few per cent off
+// distance. Where kernel records tell the tiles of the nearest, the time is the geometric mean of
+// that and of the better of their kernels carried over (tiles.hpp), which gives the grid too
 // (docs/model.md).
 class ProductTable {
  public:

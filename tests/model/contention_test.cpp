@@ -83,7 +83,7 @@ TEST(WaveSlowdown, of_persistent_kernels_of_known_tiles_is_what_kernels_measured
            {256, 8, 3.0 / 2, 1.56},    // bf16 data gradient, width 8192
            {256, 24, 4.0 / 2, 1.83},
        }) {
-    const double slowdown = wave_slowdown({132, 1, true, c.tiles}, kSms, c.channels);
+    const double slowdown = wave_slowdown({132, 1, true, {}, c.tiles}, kSms, c.channels);
     EXPECT_DOUBLE_EQ(slowdown, c.rounds) << c.tiles << ' ' << c.channels;
     EXPECT_NEAR(slowdown, c.measured, 0.1 * c.measured) << c.tiles << ' ' << c.channels;
   }
@@ -202,8 +202,11 @@ TEST(BesideCollective, lies_between_alone_and_slowed_throughout_and_grows_with_t
   std::uniform_real_distribution<double> unit(0, 1);
   for (int round = 0; round < 500; ++round) {
     const int channels = 1 + static_cast<int>(unit(random) * 40);
-    const KernelGrid grid{1 + std::floor(unit(random) * 5000), 1 + std::floor(unit(random) * 4),
-                          unit(random) < 0.2, std::floor(unit(random) * 600)};
+    const KernelGrid grid{1 + std::floor(unit(random) * 5000),
+                          1 + std::floor(unit(random) * 4),
+                          unit(random) < 0.2,
+                          {},
+                          std::floor(unit(random) * 600)};
     const double slowdown = wave_slowdown(grid, kSms, channels);
     double last = 0;
     for (double beside = -0.5; beside < 3.2; beside += 0.05) {

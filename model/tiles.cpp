@@ -1,0 +1,60 @@
+#include "model/tiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpx {
+namespace {
+
+struct Output {
+  double contiguous = 0;
+  double across = 0;
+  double inner = 0;  // dimension that the product sums over
+};
+
+Output output_of(const Product& product) {
+  switch (product.pass) {
+    case Pass::forward:
+      return {product.out, product.rows, product.in};
+    case Pass::data_gradient:
+      return {product.in, product.rows, product.out};
+    case Pass::weight_gradient:
+      return {product.in, product.out, product.rows};
+  }
+  return {};
+}
+
+}  // namespace
+
+double tiles_of(const OutputTile& tile, const Product& product) {
+  if (tile.contiguous <= 0 || tile.across <= 0) return 0;
+  const Output output = output_of(product);
+  return std::ceil(output.contiguous / tile.contiguous) * std::ceil(output.across / tile.across);
+}
+
+std::optional<CarriedKernel> carried_kernel(const ProductPoint& measured, const Product& product,
+                                            int multiprocessors, Seconds gap) {
+  if (!measured.grid || multiprocessors <= 0) return std::nullopt;
+  const KernelGrid& grid = *measured.grid;
+  const double of_measured = tiles_of(grid.tile, measured.product);
+  if (!(of_measured > 0) || !(measured.time.value > gap)) return std::nullopt;
+  const double split = grid.persistent ? 1.0 : std::max(1.0, std::round(grid.blocks / of_measured));
+  const double turns =
+      kernel_turns(grid, multiprocessors) * output_of(measured.product).inner / split;
+  CarriedKernel best;
+  double least = 0;
+  for (const double s : {split, 2 * split, std::max(1.0, std::floor(split / 2)), 1.0}) {
+    if (split == 1 && s != 1) continue;
+    KernelGrid carried = grid;
+    carried.tiles = tiles_of(grid.tile, product);
+    if (!grid.persistent) carried.blocks = carried.tiles * s;
+    const double now = kernel_turns(carried, multiprocessors) * output_of(product).inner / s;
+    if (least > 0 && !(now < least)) continue;
+    least = now;
+    best.grid = carried;
+  }
+  best.time = gap + (measured.time.value - gap) * (least / turns);
+  return best;
+}
+
+}  // namespace ddpx
