@@ -156,14 +156,19 @@ void judge_waves(const BesideSample& sample, const Machine& machine, const Link&
   const ProductPrice price = ProductTable(machine, product.dtype).price(product);
   if (!price.grid) return;
   const double beside = middle(sample.product_beside_seconds);
+  // A kernel that outlasts the collective has others, and the pauses between them, beside it too.
+  if (beside > middle(sample.collective_beside_seconds)) return;
   const Seconds forecast = beside_collective(Seconds(middle(sample.product_alone_seconds)),
                                              *price.grid, machine.device.multiprocessors,
                                              link.channels, Seconds(sample.kernel_share * beside));
+  // The field's short names, for a line of 80 columns.
+  const char* pass = product.pass == Pass::forward         ? "fprop"
+                     : product.pass == Pass::data_gradient ? "dgrad"
+                                                           : "wgrad";
   char what[160];
-  std::snprintf(what, sizeof what, "%s %s %s %.0f x %.0f -> %.0f%s beside all_reduce",
-                link.name.c_str(), std::string(name(product.dtype)).c_str(),
-                std::string(name(product.pass)).c_str(), product.rows, product.in, product.out,
-                price.grid->persistent ? ", persistent," : "");
+  std::snprintf(what, sizeof what, "%s, %s %s %.0fx%.0fx%.0f beside", link.name.c_str(),
+                std::string(name(product.dtype)).c_str(), pass, product.rows, product.in,
+                product.out);
   report.residuals.push_back({what, beside, forecast.value(), false, ""});
 }
 

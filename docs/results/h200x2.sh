@@ -34,5 +34,18 @@ from=(--from calibration/measurements/h200x2.json)
 for l in "${again[@]}"; do from+=(--from "calibration/measurements/h200x2-$l-second.json"); done
 for l in "${links[@]}"; do from+=(--from "calibration/measurements/h200x2-$l.json"); done
 $bin/ddpx-calibrate "${from[@]}" -o calibration/machines/h200x2.json >docs/results/h200x2/fit.txt
+$bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
+  docs/results/h200x2-contention.py calibration/machines/h200x2.json calibration/measurements/h200x2-*-second.json \
+    >docs/results/h200x2/contention.md
 $bin/ddpx-validate --machine calibration/machines/h200x2.json \
   --measured validation/runs/h200x2-native.json --markdown docs/results/h200x2/report.md
+
+# A fresh lease, its own calibration, one process set.
+fresh=docs/results/h200x2/fresh
+from=()
+for f in "$fresh"/measurements-*.json; do from+=(--from "$f"); done
+machine=$(mktemp)
+trap 'rm -f "$machine"' EXIT
+$bin/ddpx-calibrate "${from[@]}" -o "$machine" | grep -v "^Wrote" >"$fresh/fit.txt"
+$bin/ddpx-validate --machine "$machine" --measured "$fresh/runs.json" >"$fresh/report.txt"
+sed -n '/^all/,/^family/p' "$fresh/report.txt"

@@ -32,16 +32,16 @@ TEST(CarriedKernel, takes_another_wave_where_the_tiles_no_longer_fit) {
   EXPECT_NEAR(carried->time.value(), 2e-6 + 100e-6 * 2 * 1.25, 1e-12);
 }
 
-// Four blocks share each of 32 tiles; with 40 tiles 160 blocks would be two waves, and 80 of half
-// the split are one with twice the work each: alike, so the measured split stays.
+// Four blocks share each of 32 tiles; with 40 tiles 160 blocks would be two waves, and 320 of twice
+// the split are three of half the work each.
 TEST(CarriedKernel, splits_as_takes_least) {
   const Product measured{Pass::forward, DType::fp32, 128, 4096, 4096};
   const ProductPoint split = point(measured, {128, 1, false, {128, 128}, 32}, 102e-6);
   const auto wider =
       carried_kernel(split, {Pass::forward, DType::fp32, 128, 4096, 5120}, kSms, kGap);
   ASSERT_TRUE(wider);
-  EXPECT_EQ(wider->grid.blocks, 160);
-  EXPECT_NEAR(wider->time.value(), 2e-6 + 100e-6 * 2, 1e-12);
+  EXPECT_EQ(wider->grid.blocks, 320);
+  EXPECT_NEAR(wider->time.value(), 2e-6 + 50e-6 * 3, 1e-12);
   // A quarter of the output: split in eight, one wave of half the work.
   const auto narrow =
       carried_kernel(split, {Pass::forward, DType::fp32, 128, 4096, 1024}, kSms, kGap);
