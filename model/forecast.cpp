@@ -229,8 +229,8 @@ Forecast PointForecasts::of(const Link& link, const Job& job) {
   const StepModel many(machine_, products_, link, network_, job);
   const Job alone = job.one_gpu();
   if (!known_ || known_->of_many != (job.gpus > 1) || known_->job != alone)
-    known_.reset(
-        new Known{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
+    known_ = std::make_unique<Known>(
+        Known{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
   return point(many, known_->one, job);
 }
 
