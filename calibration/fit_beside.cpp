@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "calibration/timed_steps.hpp"
+#include "calibration/two_slopes.hpp"
 #include "model/contention.hpp"
 
 namespace ddpx {
@@ -113,40 +114,6 @@ std::optional<Pair> pair_of(const BesideSample& sample, const Machine& machine, 
   return Pair{memory, flops, visit.alone + 0.5 * room * room / kernel, visit.beside, visit.bytes};
 }
 
-struct Slopes {
-  double memory = 0;
-  double flops = 0;
-
-  [[nodiscard]] double of(const Pair& pair) const {
-    return memory * pair.memory + flops * pair.flops;
-  }
-};
-
-// Least squares on relative error. Neither slope is below zero: what a negative one would say
-// belongs to the other.
-Slopes slopes_of(const std::vector<Pair>& pairs) {
-  double mm = 0;
-  double mf = 0;
-  double ff = 0;
-  double my = 0;
-  double fy = 0;
-  for (const Pair& pair : pairs) {
-    const double weight = 1 / ((1 + pair.slowdown()) * (1 + pair.slowdown()));
-    mm += weight * pair.memory * pair.memory;
-    mf += weight * pair.memory * pair.flops;
-    ff += weight * pair.flops * pair.flops;
-    my += weight * pair.memory * pair.slowdown();
-    fy += weight * pair.flops * pair.slowdown();
-  }
-  const double determinant = mm * ff - mf * mf;
-  if (determinant > 1e-6 * mm * ff) {
-    const Slopes both{(my * ff - fy * mf) / determinant, (fy * mm - my * mf) / determinant};
-    if (both.memory >= 0 && both.flops >= 0) return both;
-    if (both.memory < 0) return {0, std::max(0.0, fy / ff)};
-  }
-  return {std::max(0.0, my / mm), 0};
-}
-
 // Nothing is fitted here: what the grid says the product takes beside the collective, and what it
 // took.
 void judge_waves(const BesideSample& sample, const Machine& machine, const Link& link,
@@ -183,21 +150,27 @@ void fit_beside_products(const std::vector<const BesideSample*>& samples, const 
     judge_waves(*sample, machine, link, report);
   }
   if (pairs.empty()) return;
-  const Slopes slopes = slopes_of(pairs);
+  // Relative error of the collective's time beside the product.
+  std::vector<SlopeRow> rows;
+  for (const Pair& pair : pairs)
+    rows.push_back({pair.memory, pair.flops, pair.slowdown(), 1 + pair.slowdown()});
+  const TwoSlopes slopes = two_slopes(rows);
   double squares = 0;
   double fitted_squares = 0;
-  for (const Pair& pair : pairs) {
-    const double fitted = pair.usual * (1 + slopes.of(pair));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const Pair& pair = pairs[i];
+    const double slowdown = slopes.of(rows[i]);
+    const double fitted = pair.usual * (1 + slowdown);
     squares += (fitted / pair.beside - 1) * (fitted / pair.beside - 1);
-    fitted_squares += slopes.of(pair) * slopes.of(pair);
+    fitted_squares += slowdown * slowdown;
     report.residuals.push_back({what_of(link, pair.bytes), pair.beside, fitted, false, ""});
   }
   if (!(fitted_squares > 0)) return;
   // What the two together do not explain, over what they do.
   const double error = std::max(kLeastError, std::sqrt(squares / fitted_squares));
   const std::string origin = origin_of(pairs.size());
-  if (slopes.memory > 0) link.beside_memory = {slopes.memory, error, origin};
-  if (slopes.flops > 0) link.beside_flops = {slopes.flops, error, origin};
+  if (slopes.first > 0) link.beside_memory = {slopes.first, error, origin};
+  if (slopes.second > 0) link.beside_flops = {slopes.second, error, origin};
 }
 
 // Processor cores: a factor and a delay, and what the collective takes of the core.

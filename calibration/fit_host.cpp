@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "calibration/timed_steps.hpp"
+#include "calibration/two_slopes.hpp"
 #include "model/blocks.hpp"
 #include "model/buckets.hpp"
 #include "model/step.hpp"
@@ -104,44 +105,22 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
   return samples;
 }
 
-struct PerTensorAndBucket {
-  double tensor = 0;
-  double bucket = 0;
-  double residual = 0;  // root mean square, relative to the step
-};
+// tensor x tensors + bucket x buckets = excess, each row by its step's time.
+std::vector<SlopeRow> slope_rows(const std::vector<Shared>& shared) {
+  std::vector<SlopeRow> rows;
+  rows.reserve(shared.size());
+  for (const Shared& row : shared) rows.push_back({row.tensors, row.buckets, row.excess, row.time});
+  return rows;
+}
 
-// Least squares of tensor x tensors + bucket x buckets = excess, each row divided by its step's
-// time; neither below zero.
-PerTensorAndBucket fit_shared(const std::vector<Shared>& rows) {
-  double tt = 0;
-  double tb = 0;
-  double bb = 0;
-  double ty = 0;
-  double by = 0;
-  for (const Shared& row : rows) {
-    const double t = row.tensors / row.time;
-    const double b = row.buckets / row.time;
-    const double y = row.excess / row.time;
-    tt += t * t;
-    tb += t * b;
-    bb += b * b;
-    ty += t * y;
-    by += b * y;
-  }
-  PerTensorAndBucket fit;
-  const double determinant = tt * bb - tb * tb;
-  const bool apart = determinant > 1e-6 * tt * bb;  // else every bucket held as many tensors
-  fit.tensor = apart ? (ty * bb - by * tb) / determinant : ty / tt;
-  fit.bucket = apart ? (by * tt - ty * tb) / determinant : 0;
-  if (fit.bucket < 0) fit = {ty / tt, 0, 0};
-  if (fit.tensor < 0) fit = {0, std::max(0.0, by / bb), 0};
+// Root mean square of what the slopes leave, relative to the step.
+double residual_of(const std::vector<SlopeRow>& rows, const TwoSlopes& slopes) {
   double squares = 0;
-  for (const Shared& row : rows) {
-    const double left = row.excess - fit.tensor * row.tensors - fit.bucket * row.buckets;
-    squares += left * left / (row.time * row.time);
+  for (const SlopeRow& row : rows) {
+    const double left = (row.value - slopes.of(row)) / row.scale;
+    squares += left * left;
   }
-  fit.residual = std::sqrt(squares / static_cast<double>(rows.size()));
-  return fit;
+  return std::sqrt(squares / static_cast<double>(rows.size()));
 }
 
 Estimate<Seconds> estimate(double seconds, double relative_error, std::size_t count) {
@@ -172,7 +151,9 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
     costs.fsdp_launch = estimate(launch.median, std::abs(launch.relative_error), launches.size());
   }
   if (samples.plain.empty()) return;
-  const PerTensorAndBucket fit = fit_shared(samples.plain);
+  const std::vector<SlopeRow> rows = slope_rows(samples.plain);
+  const TwoSlopes fit = two_slopes(rows);
+  const double residual = residual_of(rows, fit);
   const auto share = [&](double per, double Shared::*count) {
     double sum = 0;
     for (const Shared& row : samples.plain) sum += per * (row.*count) / row.time;
@@ -180,12 +161,12 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
   };
   const std::size_t n = samples.plain.size();
   costs.sync_per_tensor =
-      estimate(fit.tensor, error_of(fit.residual, share(fit.tensor, &Shared::tensors)), n);
+      estimate(fit.first, error_of(residual, share(fit.first, &Shared::tensors)), n);
   costs.per_bucket =
-      estimate(fit.bucket, error_of(fit.residual, share(fit.bucket, &Shared::buckets)), n);
+      estimate(fit.second, error_of(residual, share(fit.second, &Shared::buckets)), n);
   std::vector<double> hooks;
   for (const Shared& row : samples.hooked)
-    hooks.push_back((row.excess - fit.tensor * row.tensors - fit.bucket * row.buckets) /
+    hooks.push_back((row.excess - fit.first * row.tensors - fit.second * row.buckets) /
                     row.buckets);
   if (hooks.empty()) return;
   const SampleSummary hook = summarise(hooks, 0);
