@@ -24,25 +24,25 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
-  row.forecast = forecast(machine, setting.link, network, job);
+  row.forecast =
+      on_measured_step(machine, network, job, forecast(machine, setting.link, network, job));
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
-    row.conditions = conditions(
-        row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
+    row.conditions =
+        conditions(row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
   }
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
-    Forecast known = row.forecast;
-    if (const auto measured = measured_samples_per_s(machine, network, job, row.forecast))
-      known.samples_per_s = *measured;
-    row.plan = plan_of(setting.query.plan, known, job, layout, setting.given->name);
+    row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.given->name);
     row.plan->fits = !(machine.device.memory.value() > 0) ||
                      memory_needed(network, job) <= machine.device.memory;
   }
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
+  if (row.explanation && job.gpus == 1 && row.forecast.one_gpu_measured)
+    row.explanation->residual_half_width = row.forecast.step_time_s.relative_half_width();
   return row;
 }
 
@@ -134,7 +134,7 @@ class Runner {
   void warn_of_more_than_linear() {
     for (const ForecastRow& row : document_.rows) {
       const Forecast& f = row.forecast;
-      if (!f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
+      if (row.job.gpus < 2 || !f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
       warn(row.network + ": more than " + std::to_string(row.job.gpus) +
            "x, because the one-GPU step measured, " + time_text(Seconds(f.one_gpu_step_s)) +
            ", is slower than the model's, " + time_text(f.one_gpu_step.total()) +
