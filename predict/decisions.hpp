@@ -54,7 +54,7 @@ struct RequirementRow {
   double now = 0;  // the metric as things are
   std::vector<UnknownRow> unknowns;
   std::vector<std::string> left_out;  // what could not be varied and why
-  UsefulGpus useful;
+  std::optional<UsefulGpus> useful;   // nullopt: counts were not varied (left_out says why)
   int gpus_step = 1;      // counts were looked at in steps of so many (the GPUs of a node)
   std::string gpus_note;  // why no further count was looked at
   // The model size at which the speedup is 1, in parameters.

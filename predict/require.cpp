@@ -152,7 +152,7 @@ class Inverse {
         break;
       }
     }
-    row_.useful = useful_gpus(speedups);
+    if (!speedups.empty()) row_.useful = useful_gpus(speedups);
     row_.gpus_step = each;
     const Axis axis{1, static_cast<double>(metrics.size()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};

@@ -44,7 +44,7 @@ std::string reached_text(const UnknownRow& row, Metric metric) {
 
 std::string useful_text(const RequirementRow& row) {
   const auto count = [&](int units) { return std::to_string(units * row.gpus_step); };
-  const UsefulGpus& u = row.useful;
+  const UsefulGpus& u = *row.useful;
   const std::string unit = row.gpus_step > 1 ? "node" : "GPU";
   if (u.most == 1)
     return "No number of " + unit + "s looked at raises throughput above one " + unit + "'s.";
@@ -90,7 +90,8 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
     table.add({unknown.what, value_text(unknown, unknown.now), needed_text(unknown),
                reached_text(unknown, row.requirement.metric)});
   }
-  text += table.text() + "\n" + wrapped(useful_text(row));
+  text += table.text() + "\n";
+  if (row.useful) text += wrapped(useful_text(row));
   if (row.crossing) text += wrapped(crossing_text(*row.crossing));
   for (const std::string& left : row.left_out)
     text += wrapped("- not varied: " + ascii(left), {.rest = 2});

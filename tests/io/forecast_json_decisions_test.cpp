@@ -34,7 +34,7 @@ ForecastDocument document() {
   requirement.unknowns = {
       {Unknown::link_bandwidth, "link bandwidth", 4e9, {Outcome::boundary, 8e9, 0.9, true}, {}},
       {Unknown::gpus, "GPUs", 2, {Outcome::never, 1, 0.6, true}, {}}};
-  requirement.useful.most = 7;
+  requirement.useful.emplace().most = 7;
   d.requirements = {requirement};
   return d;
 }

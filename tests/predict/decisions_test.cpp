@@ -15,6 +15,7 @@ namespace {
 using test::answer;
 using test::expect_input_error;
 using testing::HasSubstr;
+using testing::Not;
 
 Options rank() {
   Options o;
@@ -233,6 +234,20 @@ TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
   expect_fits(text);
   EXPECT_THAT(text, HasSubstr("alone can meet it; the best each could do"));
   EXPECT_THAT(text, HasSubstr("best "));
+}
+
+TEST(Require, says_nothing_of_gpu_counts_that_were_not_varied) {
+  Options o = require("speedup=7.5");
+  o.networks = {"gpt:layers=2,hidden=256,heads=4"};
+  o.gpus = "2x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  o.strategies = {"hsdp=2x4"};
+  const ForecastDocument document = answer(o);
+  EXPECT_FALSE(document.requirements.front().useful);
+  const std::string text = text_of(document);
+  EXPECT_THAT(text, HasSubstr("not varied: GPUs: hsdp"));
+  EXPECT_THAT(text, Not(HasSubstr("umber of")));
 }
 
 TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {
