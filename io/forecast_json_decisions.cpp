@@ -54,6 +54,7 @@ JsonObject unknown_json(const UnknownRow& row) {
   members.emplace_back("value", solution.value);
   members.emplace_back("reached", solution.reached);
   members.emplace_back("parameters", optional_json(row.parameters));
+  members.emplace_back("fits", row.fits);
   return members;
 }
 

@@ -172,6 +172,14 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
   return list;
 }
 
+std::optional<std::string> does_not_fit(const Machine& machine, const std::string& what,
+                                        Bytes needed) {
+  const Bytes has = machine.device.memory;
+  if (has.value() <= 0 || needed <= has) return std::nullopt;
+  return what + " needs at least " + size_text(needed) + " on each GPU and a " +
+         machine.device.name + " has " + size_text(has) + ": it does not fit";
+}
+
 Explanation explain(const Machine& machine, const Link& link, const Network& network,
                     const Job& job) {
   Explanation result;

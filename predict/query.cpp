@@ -152,10 +152,10 @@ class Runner {
     hungriest_ = network.name + " at batch " + count_text(job.batch_per_rank);
   }
   void warn_of_memory() {
-    const Bytes has = query_.machine.device.memory;
-    if (has.value() <= 0 || most_memory_ <= has) return;
-    warn(hungriest_ + " needs at least " + size_text(most_memory_) + " on each GPU and a " +
-         query_.machine.device.name + " has " + size_text(has) + ": it does not fit");
+    if (auto warning = does_not_fit(query_.machine, hungriest_, most_memory_))
+      warn(std::move(*warning));
+    for (const RequirementRow& row : document_.requirements)
+      for (const std::string& warning : row.warnings) warn(warning);
   }
 
   // Without a length of the run, or with several networks, plans are shown and none is chosen:
@@ -198,6 +198,7 @@ class Runner {
     for (double size : sizes) {
       const Network network = series.at(size);
       if (query_.rank) document_.rankings.push_back(ranking_of(setting, network));
+      if (!query_.requirements.empty()) note_memory(network, setting.job);
       const ModelSize* grows = series.size ? &*series.size : nullptr;
       for (const Requirement& requirement : query_.requirements)
         document_.requirements.push_back(requirement_of(setting, network, grows, requirement));

@@ -33,7 +33,8 @@ std::string needed_text(const UnknownRow& row) {
   const Solution& s = row.solution;
   if (s.outcome == Outcome::never) return "no value";
   if (s.outcome == Outcome::always) return "any value";
-  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value);
+  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value) +
+         (row.fits ? "" : " (does not fit)");
 }
 
 std::string reached_text(const UnknownRow& row, Metric metric) {

@@ -236,6 +236,21 @@ TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
   EXPECT_THAT(text, HasSubstr("best "));
 }
 
+TEST(Require, warns_of_a_job_and_of_an_answer_that_do_not_fit) {
+  Options o = require("efficiency=99.5%");
+  o.networks = {"mlp:width=32768,depth=8"};
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(std::count_if(document.warnings.begin(), document.warnings.end(),
+                          [](const std::string& w) { return w.ends_with("it does not fit"); }),
+            1 + std::count_if(document.requirements.front().unknowns.begin(),
+                              document.requirements.front().unknowns.end(),
+                              [](const UnknownRow& u) { return !u.fits; }));
+  EXPECT_FALSE(find(document.requirements.front(), Unknown::batch_per_rank).fits);
+  EXPECT_THAT(text_of(document), HasSubstr("(does not fit)"));
+  o.networks = {"mlp:width=1024,depth=8"};
+  EXPECT_THAT(text_of(answer(o)), Not(HasSubstr("fit)")));
+}
+
 TEST(Require, says_nothing_of_gpu_counts_that_were_not_varied) {
   Options o = require("speedup=7.5");
   o.networks = {"gpt:layers=2,hidden=256,heads=4"};
