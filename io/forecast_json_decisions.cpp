@@ -52,6 +52,9 @@ JsonObject unknown_json(const UnknownRow& row) {
   members.emplace_back(
       "relation", boundary ? JsonValue(solution.at_least ? "at_least" : "at_most") : JsonValue());
   members.emplace_back("value", solution.value);
+  const bool link = row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
+  members.emplace_back("ratio",
+                       boundary && link ? JsonValue(solution.value / row.now) : JsonValue());
   members.emplace_back("reached", solution.reached);
   members.emplace_back("parameters", optional_json(row.parameters));
   members.emplace_back("fits", row.fits);

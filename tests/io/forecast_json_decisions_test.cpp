@@ -59,6 +59,7 @@ TEST(DecisionsJson, has_the_documented_names) {
   const std::vector<Reader> unknowns = requirement.at("unknowns").filled();
   EXPECT_EQ(unknowns.at(0).at("relation").text(), "at_least");
   EXPECT_EQ(unknowns.at(0).at("value").number(), 8e9);
+  EXPECT_EQ(unknowns.at(0).at("ratio").number(), 2);
   EXPECT_EQ(unknowns.at(1).at("outcome").text(), "never");
 }
 

@@ -194,6 +194,7 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
     }
   }
   EXPECT_GE(boundaries, 3);
+  EXPECT_THAT(text_of(document), HasSubstr("xN: the link scaled by this ratio"));
   // Through the command line again.
   const auto speedup = [](const Options& options) {
     return answer(options).rows.front().forecast.speedup.value;
@@ -247,6 +248,7 @@ TEST(Require, warns_of_a_job_and_of_an_answer_that_do_not_fit) {
                               [](const UnknownRow& u) { return !u.fits; }));
   EXPECT_FALSE(find(document.requirements.front(), Unknown::batch_per_rank).fits);
   EXPECT_THAT(text_of(document), HasSubstr("(does not fit)"));
+  EXPECT_THAT(text_of(document), HasSubstr("efficiency of at least 99.5 %"));
   o.networks = {"mlp:width=1024,depth=8"};
   EXPECT_THAT(text_of(answer(o)), Not(HasSubstr("fit)")));
 }
