@@ -103,8 +103,10 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
     list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name +
                    " was measured on " + measured + " ranks, not " + std::to_string(gpus));
   } else if (link.curves.empty()) {
-    list.push_back("rank count: the figures of " + link.name + " are of 2 ranks, not " +
-                   std::to_string(gpus));
+    const std::string reason =
+        "rank count: the figures of " + link.name + " are of 2 ranks, not " + std::to_string(gpus);
+    // Of every collective alike: said once.
+    if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(reason);
   } else if (other_kind) {
     list.push_back("collective: " + std::string(name(kind)) + " on " + link.name +
                    " was not measured; carried over from another");

@@ -263,7 +263,9 @@ bool ForecastDocument::unmet() const {
                                 [](const RankingRow& row) { return !row.ranking.nothing_fits(); });
   const bool met = std::all_of(requirements.begin(), requirements.end(),
                                [](const RequirementRow& row) { return row.can_be_met(); });
-  return (!rankings.empty() && !fits) || !met;
+  const bool plan = std::any_of(rows.begin(), rows.end(),
+                                [](const ForecastRow& row) { return row.plan && row.plan->fits; });
+  return (!rankings.empty() && !fits) || !met || (decision && decision->question.samples && !plan);
 }
 
 ForecastDocument run(const Query& query) {

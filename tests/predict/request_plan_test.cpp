@@ -181,6 +181,15 @@ TEST(RequestPlan, the_cheapest_plan_in_time_is_named_and_none_is_said) {
   EXPECT_THAT(text_for(o), HasSubstr("No plan of 2 is done within 1.00 s: the fastest"));
 }
 
+TEST(RequestPlan, plans_none_of_which_fits_satisfy_nothing) {
+  Options o = question();
+  o.samples = "90M";
+  EXPECT_FALSE(answer(o).unmet());
+  o.networks = {"mlp:width=32768,depth=8"};
+  EXPECT_TRUE(answer(o).unmet());
+  EXPECT_THAT(text_for(o), HasSubstr("No plan fits"));
+}
+
 TEST(RequestPlan, plans_on_one_gpu_and_several_rest_on_the_step_that_was_measured) {
   Resolvers names = test::small_resolvers();
   names.machine = [](const std::optional<std::string>&) {
