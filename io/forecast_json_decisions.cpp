@@ -52,8 +52,12 @@ JsonObject unknown_json(const UnknownRow& row) {
   members.emplace_back(
       "relation", boundary ? JsonValue(solution.at_least ? "at_least" : "at_most") : JsonValue());
   members.emplace_back("value", solution.value);
+  const bool link = row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
+  members.emplace_back("ratio",
+                       boundary && link ? JsonValue(solution.value / row.now) : JsonValue());
   members.emplace_back("reached", solution.reached);
   members.emplace_back("parameters", optional_json(row.parameters));
+  members.emplace_back("fits", row.fits);
   return members;
 }
 
@@ -69,10 +73,16 @@ JsonObject requirement_json(const RequirementRow& row) {
   for (const UnknownRow& unknown : row.unknowns) unknowns.emplace_back(unknown_json(unknown));
   members.emplace_back("unknowns", std::move(unknowns));
   members.emplace_back("not_varied", array_json(row.left_out));
-  members.emplace_back("useful_gpus", row.useful.most * row.gpus_step);
-  members.emplace_back("useful_gpus_is_largest_looked_at", row.useful.most_is_last);
-  members.emplace_back("throughput_dips", row.useful.dips);
-  members.emplace_back("half_gain_gpus", row.useful.half * row.gpus_step);
+  const auto useful = [&](const auto& member) {
+    return row.useful ? JsonValue(member(*row.useful)) : JsonValue();
+  };
+  members.emplace_back("useful_gpus",
+                       useful([&](const UsefulGpus& u) { return u.most * row.gpus_step; }));
+  members.emplace_back("useful_gpus_is_largest_looked_at",
+                       useful([](const UsefulGpus& u) { return u.most_is_last; }));
+  members.emplace_back("throughput_dips", useful([](const UsefulGpus& u) { return u.dips; }));
+  members.emplace_back("half_gain_gpus",
+                       useful([&](const UsefulGpus& u) { return u.half * row.gpus_step; }));
   members.emplace_back("crossing",
                        row.crossing ? JsonValue(unknown_json(*row.crossing)) : JsonValue());
   return members;

@@ -26,7 +26,7 @@ std::optional<RankedStrategy> best_of(const RankQuestion& question,
     if (describe(row.strategy) == "ddp") continue;
     if (!best || row.gain.value > best->gain.value) best = row;
   }
-  if (best && best->verdict == Gain::none) {
+  if (best && best->verdict != Gain::gains) {
     notes.push_back(what + " buys nothing: the best of them, " + describe(best->strategy) +
                     ", gains " + signed_percent(best->gain.value) + " (" +
                     signed_percent(best->gain.low) + " to " + signed_percent(best->gain.high) +

@@ -63,9 +63,11 @@ std::array<Condition, kConditions> conditions(const Step& step, double rank_spre
           .value();
   // The device with even, equally fast and well fed ranks.
   const double device = total - sum(step, {Term::imbalance, Term::host, Term::loader}).value();
+  // The step waits for its data, as it waits for the host: what ends sooner only waits longer.
+  const double fed = job.loader ? job.samples_per_step() / job.loader->rate(job.gpus) : 0;
+  const double pace = std::max(step.host.value(), fed);
   const auto costs = [&](double without, double with) {
-    const double host = step.host.value();
-    return (std::max(with, host) - std::max(without, host)) / total;
+    return (std::max(with, pace) - std::max(without, pace)) / total;
   };
   const auto waited = [&](double late) { return costs(device, device + late * compute); };
   const double slowest = slowest_rank(rank_spread, job.gpus, job.straggler);

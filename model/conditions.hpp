@@ -34,8 +34,8 @@ struct Condition {
   // no_straggler: the slowest rank over the mean; loader: delivered over consumed, or where the
   // loaders are not known the samples per second they must deliver.
   double figure = 0;
-  // Share of the step that this condition alone costs. What the device does while it would wait for
-  // the host anyway costs nothing.
+  // Share of the step that this condition alone costs: the step with it less the step without it.
+  // What the device does while it would wait for the host or for data anyway costs nothing.
   double lost = 0;
 
   [[nodiscard]] bool holds() const;

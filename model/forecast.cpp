@@ -191,17 +191,32 @@ Verdict verdict_of(const Interval& speedup) {
   return Verdict::too_close;
 }
 
-std::optional<Interval> measured_samples_per_s(const Machine& machine, const Network& network,
-                                               const Job& job, const Forecast& forecast) {
-  if (job.gpus > 1 || job.strategy.micro_batches > 1) return std::nullopt;
-  const MeasuredStep* step = measured_one_gpu_step(machine, network, job);
-  if (step == nullptr || forecast.step.term(Term::host).value() > 0) return std::nullopt;
-  const double least = job.loader ? job.samples_per_step() / job.loader->rate(1) : 0;
-  const double error = kNormalQuantile90 * step->time.relative_error;
-  const auto rate = [&](double factor) {
-    return job.samples_per_step() / std::max(least, factor * step->time.value.value());
+Forecast on_measured_step(const Machine& machine, const Network& network, const Job& job,
+                          Forecast f) {
+  const MeasuredStep* plain = job.gpus > 1 ? nullptr : measured_one_gpu_step(machine, network, job);
+  if (plain == nullptr || f.one_gpu_step.term(Term::host).value() > 0) return f;
+  const double measured = plain->time.value.value();
+  const Seconds modelled = f.one_gpu_step.total() - f.one_gpu_step.term(Term::loader);
+  const auto fed = [&](const Job& j) {
+    return j.loader ? j.samples_per_step() / j.loader->rate(1) : 0.0;
   };
-  return Interval{rate(1), rate(1 + error), rate(std::max(0.05, 1 - error))};
+  Seconds& wait = f.step.terms[static_cast<std::size_t>(Term::loader)];
+  wait = {};
+  for (Seconds& term : f.step.terms) term *= measured / modelled.value();
+  const double device = f.step.total().value();
+  const double least = fed(job);
+  wait = Seconds(std::max(0.0, least - device));
+  const double further = job.strategy.micro_batches > 1 ? machine.residual : 0;
+  const Interval moved =
+      around(device, kNormalQuantile90 * std::hypot(plain->time.relative_error, further));
+  f.step_time_s = {std::max(least, moved.value), std::max(least, moved.low),
+                   std::max(least, moved.high)};
+  f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
+  f.one_gpu_step_s = std::max(fed(job.one_gpu()), measured);
+  f.one_gpu_measured = true;
+  f.sensitivity = {};
+  f.speedup = around(Rates{f.step_time_s.value, f.one_gpu_step_s}.speedup(job), 0);
+  return f;
 }
 
 Forecast point_forecast(const Machine& machine, const Link& link, const Network& network,

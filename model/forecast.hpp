@@ -55,12 +55,12 @@ struct Forecast {
 [[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,
                                 const Job& job, const ForecastOptions& options = {});
 
-// Samples per second by the machine's own timing of exactly this plain job on one GPU, fed by the
-// job's loader; nullopt where it holds none, or the host bounds `forecast`'s step (of that job). It
-// is what the speedup of more GPUs is measured against.
-[[nodiscard]] std::optional<Interval> measured_samples_per_s(const Machine& machine,
-                                                             const Network& network, const Job& job,
-                                                             const Forecast& forecast);
+// A forecast of one GPU moved onto the machine's own timing of that job's plain step: what the
+// speedup of more GPUs is measured against, so that steps on one GPU and on several can be
+// compared. Terms, step and samples per second move alike. As it is where the machine holds no such
+// timing, or the host bounds the step.
+[[nodiscard]] Forecast on_measured_step(const Machine& machine, const Network& network,
+                                        const Job& job, Forecast forecast);
 
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,

@@ -55,6 +55,9 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
   std::string text = "\n" + wrapped(verdict) + table.text();
   if (row.forecast.step.term(Term::host).value() > 0)
     text += wrapped("The host sets the pace; what the device does meanwhile costs nothing.");
+  if (row.forecast.step.term(Term::loader).value() > 0)
+    text +=
+        wrapped("The loaders set the pace; what ends before their data is there costs nothing.");
   return text;
 }
 

@@ -46,6 +46,7 @@ struct UnknownRow {
   double now = 0;                    // bytes per second, seconds, samples, ...
   Solution solution;                 // its value is in the unit of `now`
   std::optional<double> parameters;  // of the model at the solution
+  bool fits = true;  // a boundary's job in the GPU's memory, as far as that is known
 };
 
 struct RequirementRow {
@@ -54,7 +55,8 @@ struct RequirementRow {
   double now = 0;  // the metric as things are
   std::vector<UnknownRow> unknowns;
   std::vector<std::string> left_out;  // what could not be varied and why
-  UsefulGpus useful;
+  std::vector<std::string> warnings;  // answers that do not fit in the GPU's memory
+  std::optional<UsefulGpus> useful;   // nullopt: counts were not varied (left_out says why)
   int gpus_step = 1;      // counts were looked at in steps of so many (the GPUs of a node)
   std::string gpus_note;  // why no further count was looked at
   // The model size at which the speedup is 1, in parameters.

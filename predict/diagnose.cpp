@@ -222,6 +222,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
     observation.exchange = exchange_of(c, *one, gpus);
   check_times("--rank-compute", observation.ranks.compute, result.judged);
   check_times("--rank-data", observation.ranks.data, result.judged);
+  result.data_by_rank = observation.ranks.data.size() > 1;
   result.diagnosis = diagnose(observation);
   const DiagnosisWords words =
       diagnosis_words(result,

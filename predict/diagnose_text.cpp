@@ -29,11 +29,43 @@ std::string excess_text(const DiagnosedRun& run) {
          " longer than its share of the work takes one GPU (" + speedup + "). ";
 }
 
+// The share is that of `all`.
+std::string share_text(const DiagnosedRun& run, Seconds explains, Seconds all) {
+  return time_text(explains) + ", " +
+         (run.diagnosis.excess ? percent_text(all / *run.diagnosis.excess) + " of that"
+                               : percent_text(all / run.judged.time) + " of the step");
+}
 std::string share_text(const DiagnosedRun& run, Seconds explains) {
-  return run.diagnosis.excess ? time_text(explains) + ", " +
-                                    percent_text(explains / *run.diagnosis.excess) + " of that"
-                              : time_text(explains) + ", " +
-                                    percent_text(explains / run.judged.time) + " of the step";
+  return share_text(run, explains, explains);
+}
+
+// What a rank waits for data, and longer than whom.
+std::string wait_text(const DiagnosedRun& run) {
+  const Finding& found = *run.diagnosis.finding(Cause::loader);
+  const StepPoint& one = run.points.front();
+  const std::string wait = share_text(run, found.explains);
+  if (run.data_by_rank) return " waits for data longer than the median rank by " + wait;
+  if (run.judged.data && one.gpus == 1 && one.data)
+    return " waits for data longer than on one GPU by " + wait;
+  return " waits for data for " + wait;
+}
+
+// The points to time again, "the step on 2 GPUs"; empty where none is suspect.
+std::string suspects(const DiagnosedRun& run) {
+  std::string counts;
+  for (const PointFlag& flag : run.flags)
+    counts += (counts.empty() ? "" : ", ") + std::to_string(flag.gpus);
+  return counts.empty() ? "" : "the step on " + counts + " GPUs";
+}
+
+DiagnosisWords nothing_words(const DiagnosedRun& run, const std::string& begin) {
+  if (run.flags.empty()) return {begin + "There is nothing to explain.", "none; it scales"};
+  const bool judged = std::any_of(run.flags.begin(), run.flags.end(), [&](const PointFlag& flag) {
+    return flag.gpus == run.judged.gpus;
+  });
+  return {begin + (judged ? "That cannot be: no cause is looked for."
+                          : "There is nothing to explain there."),
+          suspects(run) + " again, with that on one GPU and at the same batch"};
 }
 
 // An exchange that would take much longer than what is to be explained runs over a faster link.
@@ -65,7 +97,8 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
     const Finding* transfer = run.diagnosis.finding(Cause::communication);
     const Finding* latency = run.diagnosis.finding(Cause::latency);
     text += " It is not communication: over " + shortened(ascii(link), 40) +
-            " the exchange takes " + share_text(run, transfer->explains + latency->explains) + ".";
+            " the exchange takes " + time_text(transfer->explains) + " and its latency " +
+            share_text(run, latency->explains, transfer->explains + latency->explains) + ".";
   }
   if (const Finding* transfer = run.diagnosis.finding(Cause::communication);
       transfer != nullptr && !run.diagnosis.not_communication)
@@ -111,7 +144,7 @@ DiagnosisWords diagnosis_words(const DiagnosedRun& run, const std::string& link,
   const auto explained = [&](Cause cause) { return share_text(run, d.finding(cause)->explains); };
   switch (d.verdict) {
     case Cause::none:
-      return {begin + "There is nothing to explain.", "none; it scales"};
+      return nothing_words(run, begin);
     case Cause::communication:
       return {
           begin + "Communication explains it: " +
@@ -134,8 +167,8 @@ DiagnosisWords diagnosis_words(const DiagnosedRun& run, const std::string& link,
               "that rank's GPU alone (ddpx-calibrate), its clocks, power and temperature "
               "(nvidia-smi -q), and the work it was given"};
     case Cause::loader:
-      return {begin + "The loader explains it: " + which_rank(run, Cause::loader) +
-                  " waits for data for " + explained(Cause::loader) + ".",
+      return {begin + "The loader explains it: " + which_rank(run, Cause::loader) + wait_text(run) +
+                  ".",
               "the same run on synthetic data, then more loader workers and usable cores per rank"};
     case Cause::unexplained:
       break;

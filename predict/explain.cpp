@@ -155,7 +155,11 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
   const Forecast& f = row.forecast;
   std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
-  if (f.one_gpu_measured) {
+  if (f.one_gpu_measured && row.job.gpus == 1) {
+    text += wrapped("The machine's own timing of the plain step, " +
+                    time_text(Seconds(f.one_gpu_step_s)) + ", split as the model splits its " +
+                    time_text(f.one_gpu_step.total()) + ".");
+  } else if (f.one_gpu_measured) {
     text += wrapped("Speedup is against the measured one-GPU step, " +
                     time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
                     time_text(f.one_gpu_step.total()) + ".");

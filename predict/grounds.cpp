@@ -103,8 +103,10 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
     list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name +
                    " was measured on " + measured + " ranks, not " + std::to_string(gpus));
   } else if (link.curves.empty()) {
-    list.push_back("rank count: the figures of " + link.name + " are of 2 ranks, not " +
-                   std::to_string(gpus));
+    const std::string reason =
+        "rank count: the figures of " + link.name + " are of 2 ranks, not " + std::to_string(gpus);
+    // Of every collective alike: said once.
+    if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(reason);
   } else if (other_kind) {
     list.push_back("collective: " + std::string(name(kind)) + " on " + link.name +
                    " was not measured; carried over from another");
@@ -170,6 +172,14 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
     }
   }
   return list;
+}
+
+std::optional<std::string> does_not_fit(const Machine& machine, const std::string& what,
+                                        Bytes needed) {
+  const Bytes has = machine.device.memory;
+  if (has.value() <= 0 || needed <= has) return std::nullopt;
+  return what + " needs at least " + size_text(needed) + " on each GPU and a " +
+         machine.device.name + " has " + size_text(has) + ": it does not fit";
 }
 
 Explanation explain(const Machine& machine, const Link& link, const Network& network,

@@ -134,8 +134,8 @@ void add_answer(CommandLine& line, Options& o) {
   line.many(
       kAnswer, "--require", o.requirements, "METRIC=VALUE",
       "instead: the link, batch, accumulation, model size\nor GPU count that meets "
-      "speedup=1.8,\nefficiency=90% or communication-share=20%;\nrepeatable; exit code 1 when "
-      "nothing does");
+      "speedup=1.8,\nefficiency=90% or communication-share=20%\n(of a link: the link scaled by "
+      "the ratio shown);\nrepeatable; exit code 1 when nothing does");
   line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
            "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
            "--params");

@@ -24,25 +24,25 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
-  row.forecast = forecast(machine, setting.link, network, job);
+  row.forecast =
+      on_measured_step(machine, network, job, forecast(machine, setting.link, network, job));
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
-    row.conditions = conditions(
-        row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
+    row.conditions =
+        conditions(row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
   }
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
-    Forecast known = row.forecast;
-    if (const auto measured = measured_samples_per_s(machine, network, job, row.forecast))
-      known.samples_per_s = *measured;
-    row.plan = plan_of(setting.query.plan, known, job, layout, setting.given->name);
+    row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.given->name);
     row.plan->fits = !(machine.device.memory.value() > 0) ||
                      memory_needed(network, job) <= machine.device.memory;
   }
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
+  if (row.explanation && job.gpus == 1 && row.forecast.one_gpu_measured)
+    row.explanation->residual_half_width = row.forecast.step_time_s.relative_half_width();
   return row;
 }
 
@@ -134,7 +134,7 @@ class Runner {
   void warn_of_more_than_linear() {
     for (const ForecastRow& row : document_.rows) {
       const Forecast& f = row.forecast;
-      if (!f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
+      if (row.job.gpus < 2 || !f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
       warn(row.network + ": more than " + std::to_string(row.job.gpus) +
            "x, because the one-GPU step measured, " + time_text(Seconds(f.one_gpu_step_s)) +
            ", is slower than the model's, " + time_text(f.one_gpu_step.total()) +
@@ -152,10 +152,10 @@ class Runner {
     hungriest_ = network.name + " at batch " + count_text(job.batch_per_rank);
   }
   void warn_of_memory() {
-    const Bytes has = query_.machine.device.memory;
-    if (has.value() <= 0 || most_memory_ <= has) return;
-    warn(hungriest_ + " needs at least " + size_text(most_memory_) + " on each GPU and a " +
-         query_.machine.device.name + " has " + size_text(has) + ": it does not fit");
+    if (auto warning = does_not_fit(query_.machine, hungriest_, most_memory_))
+      warn(std::move(*warning));
+    for (const RequirementRow& row : document_.requirements)
+      for (const std::string& warning : row.warnings) warn(warning);
   }
 
   // Without a length of the run, or with several networks, plans are shown and none is chosen:
@@ -198,6 +198,7 @@ class Runner {
     for (double size : sizes) {
       const Network network = series.at(size);
       if (query_.rank) document_.rankings.push_back(ranking_of(setting, network));
+      if (!query_.requirements.empty()) note_memory(network, setting.job);
       const ModelSize* grows = series.size ? &*series.size : nullptr;
       for (const Requirement& requirement : query_.requirements)
         document_.requirements.push_back(requirement_of(setting, network, grows, requirement));
@@ -262,7 +263,9 @@ bool ForecastDocument::unmet() const {
                                 [](const RankingRow& row) { return !row.ranking.nothing_fits(); });
   const bool met = std::all_of(requirements.begin(), requirements.end(),
                                [](const RequirementRow& row) { return row.can_be_met(); });
-  return (!rankings.empty() && !fits) || !met;
+  const bool plan = std::any_of(rows.begin(), rows.end(),
+                                [](const ForecastRow& row) { return row.plan && row.plan->fits; });
+  return (!rankings.empty() && !fits) || !met || (decision && decision->question.samples && !plan);
 }
 
 ForecastDocument run(const Query& query) {

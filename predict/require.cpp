@@ -4,8 +4,11 @@
 
 #include "model/carry_over.hpp"
 #include "model/error.hpp"
+#include "model/memory.hpp"
 #include "model/scaled_link.hpp"
+#include "predict/grounds.hpp"
 #include "predict/setting.hpp"
+#include "predict/text.hpp"
 
 namespace ddpx {
 namespace {
@@ -66,41 +69,61 @@ class Inverse {
     return row;
   }
 
+  // An answer that no GPU of this kind can run is none without a word.
+  void add(UnknownRow row, const Network& network, const Job& job) {
+    if (row.solution.outcome == Outcome::boundary) {
+      const auto warning = does_not_fit(
+          s_.query.machine,
+          describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),
+          memory_needed(network, job));
+      row.fits = !warning;
+      if (warning) row_.warnings.push_back(*warning);
+    }
+    row_.unknowns.push_back(std::move(row));
+  }
+
   void vary_link() {
     const Axis axis{1 / kMostFactor, kMostFactor, 1, 0};
-    row_.unknowns.push_back(
-        solved(Unknown::link_bandwidth, "link bandwidth", axis, s_.link.bus_bandwidth().value(),
-               [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); }));
+    add(solved(Unknown::link_bandwidth, "link bandwidth", axis, s_.link.bus_bandwidth().value(),
+               [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); }),
+        network_, s_.job);
     const Seconds latency = latency_of(s_.link);
     if (!(latency.value() > 0)) {
       row_.left_out.push_back("link latency: the link " + s_.link.name + " has none");
       return;
     }
-    row_.unknowns.push_back(solved(Unknown::link_latency, "link latency", axis, latency.value(),
-                                   [&](double f) { return at(with_latency(s_.link, f), s_.job); }));
+    add(solved(Unknown::link_latency, "link latency", axis, latency.value(),
+               [&](double f) { return at(with_latency(s_.link, f), s_.job); }),
+        network_, s_.job);
   }
 
   void vary_batch() {
     const bool strong = s_.job.scaling == Scaling::strong;
     const double least = strong ? s_.job.gpus : 1;
     const Axis axis{least, kLargestBatch * least, s_.job.batch_per_rank, least};
-    row_.unknowns.push_back(solved(Unknown::batch_per_rank,
-                                   strong ? "batch of all ranks" : "batch per rank", axis, 1,
-                                   [&](double batch) {
-                                     Job job = s_.job;
-                                     job.batch_per_rank = batch;
-                                     return at(s_.link, job);
-                                   }));
+    const auto job_at = [&](double batch) {
+      Job job = s_.job;
+      job.batch_per_rank = batch;
+      return job;
+    };
+    UnknownRow row =
+        solved(Unknown::batch_per_rank, strong ? "batch of all ranks" : "batch per rank", axis, 1,
+               [&](double batch) { return at(s_.link, job_at(batch)); });
+    const Job answer = job_at(row.solution.value);
+    add(std::move(row), network_, answer);
   }
 
   void vary_accumulation() {
     const Axis axis{1, kMostMicroBatches, static_cast<double>(s_.job.strategy.micro_batches), 1};
-    row_.unknowns.push_back(
-        solved(Unknown::accumulation, "accumulation", axis, 1, [&](double micro_batches) {
-          Job job = s_.job;
-          job.strategy.micro_batches = static_cast<int>(micro_batches);
-          return at(s_.link, job);
-        }));
+    const auto job_at = [&](double micro_batches) {
+      Job job = s_.job;
+      job.strategy.micro_batches = static_cast<int>(micro_batches);
+      return job;
+    };
+    UnknownRow row = solved(Unknown::accumulation, "accumulation", axis, 1,
+                            [&](double k) { return at(s_.link, job_at(k)); });
+    const Job answer = job_at(row.solution.value);
+    add(std::move(row), network_, answer);
   }
 
   void vary_size() {
@@ -116,8 +139,9 @@ class Inverse {
       return metric_of(requirement_.metric, forecast_at(x), s_.job.gpus);
     };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
-    row.parameters = size_->at(row.solution.value).parameters();
-    row_.unknowns.push_back(row);
+    const Network answer = size_->at(row.solution.value);
+    row.parameters = answer.parameters();
+    add(std::move(row), answer, s_.job);
     const Requirement even{Metric::speedup, 1};
     UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
     crossing.solution =
@@ -152,14 +176,17 @@ class Inverse {
         break;
       }
     }
-    row_.useful = useful_gpus(speedups);
+    if (!speedups.empty()) row_.useful = useful_gpus(speedups);
     row_.gpus_step = each;
     const Axis axis{1, static_cast<double>(metrics.size()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
     if (axis.now > axis.high) return;
-    row_.unknowns.push_back(
+    UnknownRow row =
         solved(Unknown::gpus, nodes ? "nodes of " + std::to_string(each) : "GPUs", axis, 1,
-               [&](double units) { return metrics[static_cast<std::size_t>(units) - 1]; }));
+               [&](double units) { return metrics[static_cast<std::size_t>(units) - 1]; });
+    Job answer = s_.job;
+    answer.gpus = static_cast<int>(row.solution.value) * each;
+    add(std::move(row), network_, answer);
   }
 
   [[nodiscard]] int most_units(bool nodes) const {

@@ -1,21 +1,49 @@
 #include "predict/requirement_text.hpp"
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
 namespace ddpx {
 namespace {
 
-std::string metric_text(Metric metric, double value) {
-  return metric == Metric::speedup ? factor_text(value) : percent_text(value);
+std::string with_unit(Metric metric, const std::string& number) {
+  return number + (metric == Metric::speedup ? "x" : " %");
+}
+
+double shown_scale(Metric metric) { return metric == Metric::speedup ? 1 : 100; }
+
+std::string digits(double value, int count) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", count, value);
+  return text;
+}
+
+// As it was asked for, not rounded to another requirement.
+std::string required_text(const Requirement& r) {
+  return with_unit(r.metric, digits(r.value * shown_scale(r.metric), 10));
+}
+
+// With as many digits as keep the value on its side of what is required.
+std::string metric_text(const Requirement& r, double value) {
+  const double shown = value * shown_scale(r.metric);
+  std::string text = three_digits(shown);
+  for (int count = 4; count <= 9; ++count) {
+    const double read = std::strtod(text.c_str(), nullptr) / shown_scale(r.metric);
+    if (r.met_by(read) == r.met_by(value)) break;
+    text = digits(shown, count);
+  }
+  return with_unit(r.metric, text);
 }
 
 std::string asked(const Requirement& requirement) {
   const bool share = requirement.metric == Metric::communication_share;
   std::string noun(name(requirement.metric));
   if (share) noun = "communication share";
-  return noun + (share ? " of at most " : " of at least ") +
-         metric_text(requirement.metric, requirement.value);
+  return noun + (share ? " of at most " : " of at least ") + required_text(requirement);
 }
 
 std::string value_text(const UnknownRow& row, double value) {
@@ -29,22 +57,28 @@ std::string value_text(const UnknownRow& row, double value) {
   }
 }
 
+bool scales_link(const UnknownRow& row) {
+  return row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
+}
+
 std::string needed_text(const UnknownRow& row) {
   const Solution& s = row.solution;
   if (s.outcome == Outcome::never) return "no value";
   if (s.outcome == Outcome::always) return "any value";
-  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value);
+  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value) +
+         (scales_link(row) ? " (x" + three_digits(s.value / row.now) + ")" : "") +
+         (row.fits ? "" : " (does not fit)");
 }
 
-std::string reached_text(const UnknownRow& row, Metric metric) {
-  std::string reached = metric_text(metric, row.solution.reached);
+std::string reached_text(const UnknownRow& row, const Requirement& requirement) {
+  std::string reached = metric_text(requirement, row.solution.reached);
   if (row.solution.outcome != Outcome::never) return reached;
   return "best " + reached + " at " + value_text(row, row.solution.value);
 }
 
 std::string useful_text(const RequirementRow& row) {
   const auto count = [&](int units) { return std::to_string(units * row.gpus_step); };
-  const UsefulGpus& u = row.useful;
+  const UsefulGpus& u = *row.useful;
   const std::string unit = row.gpus_step > 1 ? "node" : "GPU";
   if (u.most == 1)
     return "No number of " + unit + "s looked at raises throughput above one " + unit + "'s.";
@@ -80,17 +114,26 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
                      setting_text(job.gpus, document.device, row.of.link) + ", training " +
                      ascii(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
                      (job.scaling == Scaling::strong ? " of all ranks" : " per rank") + " with " +
-                     describe(job.strategy) + ": it is " +
-                     metric_text(row.requirement.metric, row.now) + " now. ";
+                     describe(job.strategy) + ": it is " + metric_text(row.requirement, row.now) +
+                     " now. ";
   text += row.can_be_met() ? "Each line alone, all else as it is:"
                            : "Nothing alone can meet it; the best each could do:";
   text = wrapped(text) + "\n";
   TextTable table({{"what", true}, {"now"}, {"needed", true}, {"then", true}});
   for (const UnknownRow& unknown : row.unknowns) {
     table.add({unknown.what, value_text(unknown, unknown.now), needed_text(unknown),
-               reached_text(unknown, row.requirement.metric)});
+               reached_text(unknown, row.requirement)});
   }
-  text += table.text() + "\n" + wrapped(useful_text(row));
+  text += table.text() + "\n";
+  // A link by figures has its comma: it can be given again as the answer says.
+  const bool scaled =
+      std::any_of(row.unknowns.begin(), row.unknowns.end(), [](const UnknownRow& u) {
+        return scales_link(u) && u.solution.outcome == Outcome::boundary;
+      });
+  if (scaled && row.of.link.find(',') == std::string::npos)
+    text += wrapped(
+        "xN: the link scaled by this ratio, its curves too; --link X,latency cannot say it.");
+  if (row.useful) text += wrapped(useful_text(row));
   if (row.crossing) text += wrapped(crossing_text(*row.crossing));
   for (const std::string& left : row.left_out)
     text += wrapped("- not varied: " + ascii(left), {.rest = 2});

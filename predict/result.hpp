@@ -120,7 +120,8 @@ struct DiagnosedRun {
   std::vector<std::optional<BytesPerSecond>> implied;
   std::vector<std::optional<double>> each;  // a GPU's throughput over one alone
   std::vector<PointFlag> flags;
-  StepPoint judged;  // the largest count that is not flagged
+  StepPoint judged;           // the largest count that is not flagged
+  bool data_by_rank = false;  // the loader's finding is one rank's wait beyond the median rank's
   Diagnosis diagnosis;
   std::string verdict;  // in words, with the number behind it
   std::string next;     // the measurement to make next
@@ -140,7 +141,8 @@ struct ForecastDocument {
   bool conditions_asked = false;  // --loader-rate, --imbalance or --straggler was given
   std::vector<std::string> warnings;
 
-  // No strategy fits in any ranking, or nothing meets one of the requirements: exit code 1.
+  // No strategy fits in any ranking, no plan of a run does, or nothing meets one of the
+  // requirements: exit code 1.
   [[nodiscard]] bool unmet() const;
 };
 

@@ -86,7 +86,9 @@ std::string row_sentence(const ForecastDocument& document, const ForecastRow& ro
   if (row.job.gpus == 1) {
     return "On 1 x " + short_name(document.device) + ", a step of " + short_name(row.network) +
            amount + " at " + batch_text(row.job) + " takes " +
-           time_text(Seconds(row.forecast.step_time_s.value)) + ".";
+           time_text(Seconds(row.forecast.step_time_s.value)) +
+           (row.forecast.one_gpu_measured && describe(row.job.strategy) == "ddp" ? " (measured)."
+                                                                                 : ".");
   }
   const Interval& s = row.forecast.speedup;
   const std::string numbers =

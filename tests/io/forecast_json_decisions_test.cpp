@@ -34,7 +34,7 @@ ForecastDocument document() {
   requirement.unknowns = {
       {Unknown::link_bandwidth, "link bandwidth", 4e9, {Outcome::boundary, 8e9, 0.9, true}, {}},
       {Unknown::gpus, "GPUs", 2, {Outcome::never, 1, 0.6, true}, {}}};
-  requirement.useful.most = 7;
+  requirement.useful.emplace().most = 7;
   d.requirements = {requirement};
   return d;
 }
@@ -59,6 +59,7 @@ TEST(DecisionsJson, has_the_documented_names) {
   const std::vector<Reader> unknowns = requirement.at("unknowns").filled();
   EXPECT_EQ(unknowns.at(0).at("relation").text(), "at_least");
   EXPECT_EQ(unknowns.at(0).at("value").number(), 8e9);
+  EXPECT_EQ(unknowns.at(0).at("ratio").number(), 2);
   EXPECT_EQ(unknowns.at(1).at("outcome").text(), "never");
 }
 

@@ -87,19 +87,33 @@ TEST(Conditions, each_carry_their_own_figure) {
   Job job = one_bucket_per_tensor();
   job.imbalance = 0.25;
   job.straggler = 0.5;
-  const double samples = job.samples_per_step();
-  job.loader = Loader{samples / 30, false};
-  const Step s = step(machine(), line_link(0, 1e6), job);  // 8 compute + 3 exposed + 4 + 15
-  ASSERT_DOUBLE_EQ(total(s), 30);
+  const Step s = step(machine(), line_link(0, 1e6), job);  // 8 compute + 3 exposed + 4
+  ASSERT_DOUBLE_EQ(total(s), 15);
   const auto found = conditions(s, 0, job);
-  EXPECT_DOUBLE_EQ(found[0].figure, 3.0 / 30);
+  EXPECT_DOUBLE_EQ(found[0].figure, 3.0 / 15);
+  EXPECT_DOUBLE_EQ(found[0].lost, 3.0 / 15);
   EXPECT_DOUBLE_EQ(found[1].figure, 1.25);
-  EXPECT_DOUBLE_EQ(found[1].lost, 0.25 * 8 / 30);
+  EXPECT_DOUBLE_EQ(found[1].lost, 0.25 * 8 / 15);
   EXPECT_DOUBLE_EQ(found[2].figure, 1.5);
-  EXPECT_DOUBLE_EQ(found[2].lost, 0.5 * 8 / 30);
-  EXPECT_DOUBLE_EQ(found[3].figure, 0.5);
-  EXPECT_DOUBLE_EQ(found[3].lost, 0.5);
-  for (const Condition& c : found) EXPECT_FALSE(c.holds()) << name(c.kind);
+  EXPECT_DOUBLE_EQ(found[2].lost, 0.5 * 8 / 15);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_FALSE(found[i].holds()) << name(found[i].kind);
+}
+
+// The same step of 15 s waits for data until 30 s: without any of the others it would as well.
+TEST(Conditions, cost_nothing_that_ends_before_the_data_is_there) {
+  Job job = one_bucket_per_tensor();
+  job.straggler = 0.5;
+  const auto fed = [&](double seconds) {
+    job.loader = Loader{job.samples_per_step() / seconds, false};
+    return conditions(step(machine(), line_link(0, 1e6), job), 0, job);
+  };
+  EXPECT_DOUBLE_EQ(fed(30)[0].lost, 0);
+  EXPECT_DOUBLE_EQ(fed(30)[2].lost, 0);
+  EXPECT_DOUBLE_EQ(fed(30)[3].figure, 0.5);
+  EXPECT_DOUBLE_EQ(fed(30)[3].lost, 0.5);
+  // 11 s without the rank that is 4 s late, which costs 3 s beside data of 12 s.
+  EXPECT_DOUBLE_EQ(fed(12)[2].lost, 3.0 / 15);
+  EXPECT_DOUBLE_EQ(fed(12)[3].lost, 0);
 }
 
 // 8 s of compute, 3 s exposed, and a host of 10 s: 1 s of the exchange shows, and of the rank that

@@ -237,23 +237,37 @@ TEST(PointForecasts, are_the_same_however_often_asked_and_in_whatever_order) {
   }
 }
 
-TEST(MeasuredSamples, of_one_gpu_are_those_its_speedup_is_measured_against) {
+TEST(OnMeasuredStep, one_gpu_and_several_rest_on_the_same_step) {
   Machine m = machine();
   m.one_gpu_steps.push_back(
       {network().name, 1, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(10), 0.1, ""}});
+  const auto on = [&](const Job& job) {
+    return on_measured_step(m, network(), job, forecast(m, link(2), network(), job));
+  };
   const Job one = kJob.one_gpu();
-  const Forecast f = forecast(m, Link{}, network(), one);
-  const auto rate = measured_samples_per_s(m, network(), one, f);
-  ASSERT_TRUE(rate);
-  EXPECT_DOUBLE_EQ(rate->value, 0.1);
-  EXPECT_DOUBLE_EQ(rate->low, 1 / (10 * (1 + 0.1 * kNormalQuantile90)));
-  const Forecast two = forecast(m, link(2), network(), kJob);
-  EXPECT_NEAR(two.speedup.value, two.samples_per_s.value / rate->value, 1e-12);
-  EXPECT_FALSE(measured_samples_per_s(m, network(), kJob, two)) << "two GPUs";
-  EXPECT_FALSE(measured_samples_per_s(machine(), network(), one, f)) << "never timed";
+  const Forecast f = on(one);
+  EXPECT_DOUBLE_EQ(f.step_time_s.value, 10);
+  EXPECT_DOUBLE_EQ(f.step_time_s.high, 10 * (1 + 0.1 * kNormalQuantile90));
+  EXPECT_DOUBLE_EQ(f.step.total().value(), 10) << "the terms still add up";
+  EXPECT_DOUBLE_EQ(f.samples_per_s.value, 0.1);
+  EXPECT_DOUBLE_EQ(f.speedup.value, 1);
+  const Forecast two = on(kJob);
+  EXPECT_DOUBLE_EQ(two.step_time_s.value, two.step.total().value()) << "as the model has it";
+  EXPECT_NEAR(two.speedup.value, two.samples_per_s.value / f.samples_per_s.value, 1e-12);
+  Job accumulating = one;
+  accumulating.strategy.micro_batches = 4;
+  const Forecast four = on(accumulating);
+  EXPECT_NEAR(four.speedup.value, forecast(m, link(2), network(), accumulating).speedup.value,
+              1e-12);
+  EXPECT_NEAR(four.speedup.value, four.samples_per_s.value / f.samples_per_s.value, 1e-12);
   Job fed = one;
   fed.loader = Loader{0.05, false};
-  EXPECT_DOUBLE_EQ(measured_samples_per_s(m, network(), fed, f)->value, 0.05);
+  EXPECT_DOUBLE_EQ(on(fed).samples_per_s.value, 0.05);
+  EXPECT_DOUBLE_EQ(on(fed).step.term(Term::loader).value(), 10);
+  const Forecast model = forecast(machine(), link(2), network(), one);
+  EXPECT_DOUBLE_EQ(on_measured_step(machine(), network(), one, model).step_time_s.value,
+                   model.step_time_s.value)
+      << "never timed";
 }
 
 }  // namespace

@@ -161,6 +161,14 @@ TEST(Ranking, finds_the_channel_count_among_links_measured_with_others) {
   const RankedStrategy& row = find(ranking.strategies, "ddp,channels=4");
   EXPECT_EQ(row.link, "line-4ch");
   EXPECT_EQ(row.verdict, Gain::gains);
+  q.machine.links[1] = line_link(0, 0.2e6);
+  q.machine.links[1].name = "line-4ch";
+  q.machine.links[1].channels = 4;
+  const Ranking slower = rank_strategies(q.of());
+  EXPECT_EQ(find(slower.strategies, "ddp,channels=4").verdict, Gain::loses);
+  EXPECT_TRUE(std::any_of(slower.notes.begin(), slower.notes.end(), [](const std::string& note) {
+    return note.starts_with("channel count buys nothing");
+  }));
 }
 
 TEST(Ranking, finds_the_bucket_below_a_collapse_of_the_link) {

@@ -15,6 +15,7 @@ namespace {
 using test::answer;
 using test::expect_input_error;
 using testing::HasSubstr;
+using testing::Not;
 
 Options rank() {
   Options o;
@@ -193,6 +194,7 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
     }
   }
   EXPECT_GE(boundaries, 3);
+  EXPECT_THAT(text_of(document), HasSubstr("xN: the link scaled by this ratio"));
   // Through the command line again.
   const auto speedup = [](const Options& options) {
     return answer(options).rows.front().forecast.speedup.value;
@@ -233,6 +235,36 @@ TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
   expect_fits(text);
   EXPECT_THAT(text, HasSubstr("alone can meet it; the best each could do"));
   EXPECT_THAT(text, HasSubstr("best "));
+}
+
+TEST(Require, warns_of_a_job_and_of_an_answer_that_do_not_fit) {
+  Options o = require("efficiency=99.5%");
+  o.networks = {"mlp:width=32768,depth=8"};
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(std::count_if(document.warnings.begin(), document.warnings.end(),
+                          [](const std::string& w) { return w.ends_with("it does not fit"); }),
+            1 + std::count_if(document.requirements.front().unknowns.begin(),
+                              document.requirements.front().unknowns.end(),
+                              [](const UnknownRow& u) { return !u.fits; }));
+  EXPECT_FALSE(find(document.requirements.front(), Unknown::batch_per_rank).fits);
+  EXPECT_THAT(text_of(document), HasSubstr("(does not fit)"));
+  EXPECT_THAT(text_of(document), HasSubstr("efficiency of at least 99.5 %"));
+  o.networks = {"mlp:width=1024,depth=8"};
+  EXPECT_THAT(text_of(answer(o)), Not(HasSubstr("fit)")));
+}
+
+TEST(Require, says_nothing_of_gpu_counts_that_were_not_varied) {
+  Options o = require("speedup=7.5");
+  o.networks = {"gpt:layers=2,hidden=256,heads=4"};
+  o.gpus = "2x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  o.strategies = {"hsdp=2x4"};
+  const ForecastDocument document = answer(o);
+  EXPECT_FALSE(document.requirements.front().useful);
+  const std::string text = text_of(document);
+  EXPECT_THAT(text, HasSubstr("not varied: GPUs: hsdp"));
+  EXPECT_THAT(text, Not(HasSubstr("umber of")));
 }
 
 TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {

@@ -129,7 +129,8 @@ TEST(Diagnose, equal_wall_times_name_no_rank) {
   EXPECT_THAT(text_for(o), HasSubstr("rank 1 computes longer than the median rank by 199 ms"));
   o.rank_compute.reset();
   o.rank_data = "10.4ms,10.4ms,199.7ms,10.4ms";
-  EXPECT_THAT(text_for(o), HasSubstr("rank 2 waits for data"));
+  EXPECT_THAT(text_for(o), HasSubstr("rank 2 waits for data longer than the median rank by "
+                                     "189 ms"));
 }
 
 TEST(Diagnose, rates_are_steps_of_the_batch) {
@@ -150,6 +151,10 @@ TEST(Diagnose, a_superlinear_point_is_flagged_and_not_judged) {
   o.batch = "4";
   EXPECT_EQ(diagnosed(o).judged.gpus, 2);
   EXPECT_THAT(text_for(o), HasSubstr("more than linear"));
+  o = run_of("t1=100ms,t2=40ms");
+  EXPECT_THAT(text_for(o), Not(HasSubstr("nothing to explain")));
+  EXPECT_EQ(diagnosed(o).next,
+            "the step on 2 GPUs again, with that on one GPU and at the same batch");
 }
 
 TEST(Diagnose, points_that_need_different_links_are_told) {

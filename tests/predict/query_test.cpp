@@ -143,6 +143,17 @@ TEST(Query, what_lies_outside_the_calibration_is_named) {
   EXPECT_TRUE(answer(options_for("mlp:width=1024,classes=1024")).rows.front().extrapolated.empty());
 }
 
+TEST(Query, a_rank_count_without_figures_is_named_once) {
+  Options o = options_for("gpt:layers=2,hidden=256,heads=4");
+  o.links = {"fast"};
+  o.gpus = "4";
+  o.strategies = {"fsdp=block"};
+  const std::vector<std::string> found = answer(o).rows.front().extrapolated;
+  EXPECT_EQ(std::count_if(found.begin(), found.end(),
+                          [](const std::string& s) { return s.starts_with("rank count"); }),
+            1);
+}
+
 TEST(Query, a_message_larger_than_any_measured_is_named) {
   Options o = options_for("mlp:width=16384,depth=1,classes=16384");
   const ForecastRow row = answer(o).rows.front();

@@ -181,6 +181,41 @@ TEST(RequestPlan, the_cheapest_plan_in_time_is_named_and_none_is_said) {
   EXPECT_THAT(text_for(o), HasSubstr("No plan of 2 is done within 1.00 s: the fastest"));
 }
 
+TEST(RequestPlan, plans_none_of_which_fits_satisfy_nothing) {
+  Options o = question();
+  o.samples = "90M";
+  EXPECT_FALSE(answer(o).unmet());
+  o.networks = {"mlp:width=32768,depth=8"};
+  EXPECT_TRUE(answer(o).unmet());
+  EXPECT_THAT(text_for(o), HasSubstr("No plan fits"));
+}
+
+TEST(RequestPlan, plans_on_one_gpu_and_several_rest_on_the_step_that_was_measured) {
+  Resolvers names = test::small_resolvers();
+  names.machine = [](const std::optional<std::string>&) {
+    Machine machine = test::small_machine();
+    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
+                                     256,
+                                     DType::fp32,
+                                     Optimizer::sgd,
+                                     Engine::torch,
+                                     {Seconds(0.2), 0.01, ""}});
+    return machine;
+  };
+  Options o = question();
+  o.networks = {"mlp:width=1024,depth=8"};
+  o.strategies = {"ddp", "accumulate=8"};
+  o.samples = "90M";
+  const ForecastDocument document = run(query_from(o, names));
+  const double plain = 90e6 / 256 * 0.2;
+  EXPECT_DOUBLE_EQ(document.rows[0].forecast.step_time_s.value, 0.2);
+  for (const ForecastRow& row : document.rows) {
+    EXPECT_NEAR(row.plan->run_s->value, plain / row.forecast.speedup.value, 1e-6 * plain);
+    EXPECT_DOUBLE_EQ(row.plan->run_s->value, 90e6 / row.forecast.samples_per_s.value);
+    EXPECT_NEAR(row.forecast.step.total().value(), row.forecast.step_time_s.value, 1e-9);
+  }
+}
+
 TEST(RequestPlan, durations_are_written_in_their_own_unit) {
   EXPECT_EQ(duration_text(90), "90.0 s");
   EXPECT_EQ(duration_text(600), "10.0 min");
