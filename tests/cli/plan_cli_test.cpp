@@ -62,8 +62,7 @@ TEST_F(PlanCli, prices_are_read_from_a_file_and_refused_by_its_name) {
 }
 
 TEST_F(PlanCli, a_diagnosis_has_no_row_and_one_verdict) {
-  const ProgramResult result =
-      predict({"--diagnose", "t1=100ms,t4=180ms,busy4=50%", "--json"});
+  const ProgramResult result = predict({"--diagnose", "t1=100ms,t4=180ms,busy4=50%", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("\"rows\": []"), HasSubstr("\"verdict\": \"host\"")));
   expect_refusal(predict({"--diagnose", "t1=100ms"}), {"--diagnose"});
