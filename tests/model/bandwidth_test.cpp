@@ -27,7 +27,8 @@ constexpr double kSlowest = 1e8;
 double moved_through_memory(const Setting& s, const Link& link) {
   constexpr double kPerBusByte = 3;
   double bytes = 0;
-  for (const Exchange& e : StepModel(s.machine, link, s.network, s.job).exchanges())
+  const StepModel model(s.machine, link, s.network, s.job);
+  for (const Exchange& e : model.exchanges())
     bytes += kPerBusByte * e.message.value() * bus_factor(e.kind, e.ranks) * e.per_step;
   return bytes / s.machine.copy_bandwidth.value.value();
 }
