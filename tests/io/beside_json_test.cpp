@@ -70,6 +70,31 @@ TEST(BesideJson, files_say_nothing_of_what_was_not_measured) {
   EXPECT_NO_THROW(static_cast<void>(io::measurements_from_json(text, "small.json")));
 }
 
+TEST(BesideJson, the_share_of_kernel_records_survives_and_is_a_share) {
+  Measurements m = small();
+  m.besides[0].kernel_share = 0.5;
+  const std::string text = io::to_json(m);
+  EXPECT_EQ(io::measurements_from_json(text, "m.json").besides[0].kernel_share, 0.5);
+  const std::size_t at = text.find("\"kernel_share\": 0.5");
+  ASSERT_NE(at, std::string::npos);
+  for (const char* wild : {"1.5", "-0.5", "\"x\""}) {
+    std::string damaged = text;
+    damaged.replace(at + 16, 3, wild);
+    EXPECT_THROW(static_cast<void>(io::measurements_from_json(damaged, "m.json")), InputError)
+        << wild;
+  }
+}
+
+TEST(BesideJson, what_products_do_to_a_links_collectives_survives) {
+  Machine machine = test::known_machine();
+  machine.links[0].beside_memory = {0.8, 0.1, "pairs"};
+  machine.links[0].beside_flops = {0.3, 0.2, "pairs"};
+  const Machine back = io::machine_from_json(io::to_json(machine), "known.json");
+  EXPECT_EQ(back.links[0].beside_memory.value, 0.8);
+  EXPECT_EQ(back.links[0].beside_flops.value, 0.3);
+  EXPECT_EQ(back.links[0].beside_flops.relative_error, 0.2);
+}
+
 TEST(BesideJson, a_shared_core_survives_in_links_and_machines) {
   Machine machine = test::known_machine();
   machine.shared_core = SharedCore{{3e-10, 0.1, "here"}, {Seconds(0), 0.2, "there"}};

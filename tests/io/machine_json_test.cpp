@@ -27,7 +27,7 @@ Machine full_machine() {
   m.products = {
       {{Pass::forward, DType::fp32, 256, 4096, 4096},
        {Seconds(1.0 / 700), 0.01, "fitted"},
-       KernelGrid{128, 2, true}},
+       KernelGrid{128, 2, true, {128, 256}, 32 * 1}},
       {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
   m.one_gpu_steps = {{"mlp:width=1024,depth=8",
                       256,
@@ -79,6 +79,9 @@ void expect_same_products(const std::vector<ProductPoint>& a, const std::vector<
     EXPECT_EQ(a[i].grid->blocks, b[i].grid->blocks);
     EXPECT_EQ(a[i].grid->per_multiprocessor, b[i].grid->per_multiprocessor);
     EXPECT_EQ(a[i].grid->persistent, b[i].grid->persistent);
+    EXPECT_EQ(a[i].grid->tile.contiguous, b[i].grid->tile.contiguous);
+    EXPECT_EQ(a[i].grid->tile.across, b[i].grid->tile.across);
+    EXPECT_EQ(a[i].grid->tiles, b[i].grid->tiles);
   }
 }
 
@@ -178,6 +181,8 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
         {"products[0].pass: is \"sideways\"; accepted: forward, data_gradient, weight_gradient"}},
        {"\"persistent\": true", "\"persistent\": 1", {"grid.persistent: is 1; accepted: true"}},
        {"\"blocks\": 128", "\"blocks\": -128", {"grid.blocks: is -128"}},
+       {"\"across\": 256", "\"across\": 0", {"tile.across: is 0"}},
+       {"\"contiguous\": 128", "\"contiguous\": 99999", {"tile.contiguous: is 99999"}},
        {"\"multiprocessors\": 40", "\"multiprocessors\": -1", {"device.multiprocessors: is -1"}},
        {"\"multiprocessors\": 40", "\"multiprocessors\": \"40\"", {"multiprocessors: is \"40\""}},
        {"\"native\": {", "\"jax\": {", {"host: has the unknown key \"jax\"", "native, torch"}},

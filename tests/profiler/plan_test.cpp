@@ -57,6 +57,23 @@ TEST(Plan, a_quick_one_covers_every_pass_collective_and_memory_operation_and_fit
   EXPECT_EQ(plan.budget, Seconds(45));
 }
 
+// What products do to a further link's collectives is the link's, counted in shares of the memory.
+TEST(Plan, a_link_alone_has_pairs_and_one_copy_on_gpus_and_neither_on_cores) {
+  for (const bool gpus : {true, false}) {
+    PlanOptions options;
+    options.effort = Effort::full;
+    options.compute = false;
+    options.gpus = gpus;
+    const Plan plan = make_plan(options, 2, everything, usual_rates());
+    std::size_t pairs = 0;
+    for (const Task& task : plan.tasks) pairs += std::holds_alternative<Beside>(task.work) ? 1 : 0;
+    EXPECT_EQ(pairs > 0, gpus);
+    EXPECT_EQ(of_kind<Copy>(plan).size(), gpus ? 1U : 0U);
+    EXPECT_TRUE(of_kind<Product>(plan).empty());
+    EXPECT_FALSE(of_kind<CollectiveCall>(plan).empty());
+  }
+}
+
 TEST(Plan, its_estimate_is_the_sum_of_its_tasks) {
   const Plan plan = make_plan({}, 2, everything, usual_rates());
   Seconds sum{};
