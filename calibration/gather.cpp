@@ -89,6 +89,9 @@ void add_links(Measurements other, const std::string& path, Gathered& gathered) 
   std::move(other.collectives.begin(), other.collectives.end(),
             std::back_inserter(all.collectives));
   std::move(other.besides.begin(), other.besides.end(), std::back_inserter(all.besides));
+  // A machine's memory was measured with it; links alone bring what their pairs are counted in.
+  if (gathered.only_links)
+    std::move(other.copies.begin(), other.copies.end(), std::back_inserter(all.copies));
   gathered.file_hash.clear();  // no one file has it all
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "calibration/fit_links.hpp"
 #include "model/error.hpp"
 #include "model/forecast.hpp"
 #include "model/network_spec.hpp"
@@ -279,6 +280,33 @@ TEST(FitMachine, WhatIsMissingIsNamed) {
   m = FakeSource(1).measurements();
   m.priors.push_back({"speed_of_light", 3e8, 0, "t"});
   EXPECT_NE(message(m).find("'speed_of_light'"), std::string::npos);
+}
+
+// Two measurements 10 % apart: their standard deviation is ln(1.1)/sqrt(2), and a third would be
+// drawn with sqrt(1 + 1/2) times that.
+TEST(FitLinks, what_lies_between_measurements_of_one_link_is_part_of_its_error) {
+  Measurements m;
+  m.links.push_back({.name = "wire", .title = "", .source = ""});
+  for (const double slower : {1.0, 1.1}) {
+    for (double bytes = 1 << 20; bytes <= 1 << 26; bytes *= 2) {
+      const double seconds = slower * (20e-6 + bytes / 1e10);
+      m.collectives.push_back({"wire",
+                               {Collective::all_reduce, DType::fp32, Bytes(bytes), 2},
+                               {seconds, seconds, seconds},
+                               "ddpx",
+                               {}});
+    }
+  }
+  Machine machine;
+  FitReport report;
+  fit_links(m, {}, machine, report);
+  ASSERT_EQ(machine.links.size(), 1U);
+  ASSERT_EQ(machine.links[0].curves.size(), 1U);
+  EXPECT_NEAR(machine.links[0].curves[0].relative_error,
+              std::log(1.1) / std::sqrt(2.0) * std::sqrt(1.5), 1e-9);
+  const CollectivePrice price =
+      ddpx::price(machine.links[0], {Collective::all_reduce, DType::fp32, Bytes(1 << 24), 2});
+  EXPECT_NEAR(price.time.value(), 1.05 * (20e-6 + (1 << 24) / 1e10), 1e-5);
 }
 
 }  // namespace

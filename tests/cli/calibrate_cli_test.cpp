@@ -129,6 +129,30 @@ TEST_F(Calibrate, measures_and_fits_and_the_machine_can_be_fitted_again_from_the
   EXPECT_EQ(slurp(folder_ + "again.json"), slurp(machine));
 }
 
+TEST_F(Calibrate, a_link_measured_twice_is_one_link_and_another_of_its_name_is_refused) {
+  const std::string first = "calibration/measurements/h200x2-nvlink-4ch.json";
+  const std::string second = "calibration/measurements/h200x2-nvlink-4ch-second.json";
+  const std::string out = folder_ + "links.json";
+  ASSERT_EQ(run_program(kProgram, {"--from", first, "--from", second, "-o", out}).exit_code, 0);
+  const std::string links = slurp(out);
+  const std::string name = "\"name\": \"nvlink-4ch\"";
+  ASSERT_THAT(links, HasSubstr(name));
+  EXPECT_EQ(links.find(name), links.rfind(name));
+  EXPECT_THAT(links, HasSubstr("beside_memory"));  // the second alone has pairs
+
+  std::string wider = slurp(second);
+  const std::size_t at = wider.find("\"channels\": 4");
+  ASSERT_NE(at, std::string::npos);
+  wider.replace(at, 13, "\"channels\": 8");
+  std::ofstream(folder_ + "wider.json") << wider;
+  const ProgramResult refused = run_program(
+      kProgram, {"--from", first, "--from", folder_ + "wider.json", "-o", folder_ + "no.json"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.lines(), 1) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("wider.json"), HasSubstr("channels differ")));
+  EXPECT_FALSE(fs::exists(folder_ + "no.json"));
+}
+
 TEST_F(Calibrate, over_tcp_the_link_is_another) {
   const ProgramResult result =
       run_program(kProgram, with(kTiny, {"--transport", "socket", "-o", folder_ + "m.json"}));
