@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "torch"))
+from ddpx_torch.kernels import Span, is_collective, union  # noqa: E402
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
 FILES = (
     ("Two H200, PyTorch 2.11", "h200x2-torch", "validation/runs/h200x2-torch.json"),
@@ -60,14 +62,6 @@ def steps_lines(title, machine, path):
     yield ""
 
 
-def union(spans):
-    total, reached = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
-
-
 def traced_steps(records):
     """Of each whole step after the first: span, forward, optimizer, copies, collectives and those that run alone, in ms."""
     begins = [begin for name, begin, _ in records if name == "DistributedDataParallel.forward"]
@@ -76,8 +70,8 @@ def traced_steps(records):
     for begin, end in list(zip(begins, ends))[1:]:
         inside = [record for record in records if begin <= record[1] < end]
         kernels = [record for record in inside if is_kernel(record[0])]
-        collectives = [(b, e) for name, b, e in kernels if name.startswith("ncclDevKernel")]
-        others = [(b, e) for name, b, e in kernels if not name.startswith("ncclDevKernel")]
+        collectives = [Span(*kernel) for kernel in kernels if is_collective(kernel[0])]
+        others = [Span(*kernel) for kernel in kernels if not is_collective(kernel[0])]
         annotated = {name.partition("#")[0]: e - b for name, b, e in inside if not is_kernel(name)}
         yield {
             "step": (end - begin) * 1e-3,

@@ -14,6 +14,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "torch"))
+from ddpx_torch.kernels import Span, is_collective, union  # noqa: E402
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
 PARTS = ("runs-7.json", "runs-8.json", "runs-9.json", "runs-10.json")
 CAPTURED = ("runs-captured.json", "runs-captured-more.json")
@@ -193,25 +195,17 @@ def channel_lines(folder):
     return [*lines, ""]
 
 
-def union(spans):
-    total, reached = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
-
-
 def recorded(path):
     """Of a row's kernel records, per step and in ms: span, compute, collectives running, those that run alone; and how long after the
     kernel before it on any other stream a collective begins, in us."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     records, steps = document["records"], document["steps"]
-    collectives = sorted((begin, end) for name, _, begin, end, _ in records if "nccl" in name.lower())
-    others = sorted((begin, end) for name, _, begin, end, _ in records if "nccl" not in name.lower())
+    kernels = [Span(name, begin, end) for name, _, begin, end, _ in records]
+    collectives = sorted((k for k in kernels if is_collective(k.name)), key=lambda k: k.begin)
+    others = [k for k in kernels if not is_collective(k.name)]
     busy = union(collectives + others)
-    ends = sorted(end for _, end in others)
-    waits = [begin - max((end for end in ends if end <= begin), default=begin) for begin, _ in collectives]
+    waits = [c.begin - max((k.end for k in others if k.end <= c.begin), default=c.begin) for c in collectives]
     figures = [max(record[3] for record in records) - records[0][2], union(others), union(collectives), busy - union(others)]
     return document, [value / steps * 1e-3 for value in figures], statistics.median(waits) if waits else None
 
