@@ -116,7 +116,7 @@ std::optional<Pair> pair_of(const BesideSample& sample, const Machine& machine, 
 
 // Nothing is fitted here: what the grid says the product takes beside the collective, and what it
 // took.
-void judge_waves(const BesideSample& sample, const Machine& machine, const Link& link,
+void judge_waves(const BesideSample& sample, const Machine& machine, double rate, const Link& link,
                  FitReport& report) {
   if (!(sample.kernel_share > 0) || machine.products.empty()) return;
   const Product& product = sample.product;
@@ -125,9 +125,10 @@ void judge_waves(const BesideSample& sample, const Machine& machine, const Link&
   const double beside = middle(sample.product_beside_seconds);
   // A kernel that outlasts the collective has others, and the pauses between them, beside it too.
   if (beside > middle(sample.collective_beside_seconds)) return;
-  const Seconds forecast = beside_collective(Seconds(middle(sample.product_alone_seconds)),
-                                             *price.grid, machine.device.multiprocessors,
-                                             link.channels, Seconds(sample.kernel_share * beside));
+  const Seconds alone(middle(sample.product_alone_seconds));
+  const Seconds forecast = beside_collective(alone, *price.grid, machine.device.multiprocessors,
+                                             link.channels, Seconds(sample.kernel_share * beside),
+                                             wave_cost(alone, product.bytes(), rate));
   // The field's short names, for a line of 80 columns.
   const char* pass = product.pass == Pass::forward         ? "fprop"
                      : product.pass == Pass::data_gradient ? "dgrad"
@@ -147,7 +148,7 @@ void fit_beside_products(const std::vector<const BesideSample*>& samples, const 
   std::vector<Pair> pairs;
   for (const BesideSample* sample : samples) {
     if (const auto pair = pair_of(*sample, machine, rate, link.channels)) pairs.push_back(*pair);
-    judge_waves(*sample, machine, link, report);
+    judge_waves(*sample, machine, rate, link, report);
   }
   if (pairs.empty()) return;
   // Relative error of the collective's time beside the product.

@@ -118,6 +118,32 @@ double extended(const CurvePoint& a, const CurvePoint& b, Bytes bytes) {
   return a.time.value() * std::pow(bytes / a.bytes, slope);
 }
 
+// The two points before (`step` -1) or after the i-th that lie apart enough to lead anywhere: sizes
+// that are almost the same say nothing about the course. nullptr where there are none.
+struct Course {
+  const CurvePoint* near = nullptr;
+  const CurvePoint* far = nullptr;
+};
+
+Course course(std::span<CurvePoint* const> points, std::size_t i, int step) {
+  constexpr double kApart = 1.2;
+  const auto apart = [](const CurvePoint& a, const CurvePoint& b) {
+    return std::max(a.bytes / b.bytes, b.bytes / a.bytes) > kApart;
+  };
+  Course found;
+  for (auto k = static_cast<std::ptrdiff_t>(i) + step;
+       k >= 0 && k < static_cast<std::ptrdiff_t>(points.size()) && found.far == nullptr;
+       k += step) {
+    const CurvePoint& p = *points[static_cast<std::size_t>(k)];
+    if (found.near == nullptr) {
+      if (apart(p, *points[i])) found.near = &p;
+    } else if (apart(p, *found.near)) {
+      found.far = &p;
+    }
+  }
+  return found;
+}
+
 // A point is a misfit when it is far from where its two smaller neighbours lead, from where its two
 // larger ones lead and from the lines: a spike. A cliff, where a protocol changes or a network
 // chokes, agrees with one side and is kept.
@@ -132,12 +158,15 @@ void flag_misfits(std::vector<CurvePoint>& points, std::span<const ProtocolLine>
   };
   for (std::size_t i = 2; i + 2 < kept.size(); ++i) {
     CurvePoint& p = *kept[i];
+    const Course before = course(kept, i, -1);
+    const Course after = course(kept, i, 1);
+    if (before.far == nullptr || after.far == nullptr) continue;
     Seconds line{std::numeric_limits<double>::infinity()};
     for (const ProtocolLine& l : lines) line = std::min(line, l.at(p.bytes));
     const bool spike = off(p, line.value()) &&
-                       off(p, extended(*kept[i - 2], *kept[i - 1], p.bytes)) &&
-                       off(p, extended(*kept[i + 1], *kept[i + 2], p.bytes));
-    if (!spike || kept[i - 1]->misfit) continue;
+                       off(p, extended(*before.far, *before.near, p.bytes)) &&
+                       off(p, extended(*after.near, *after.far, p.bytes));
+    if (!spike || before.near->misfit) continue;
     p.misfit = true;
     p.reason = "off both neighbours' course and the fitted lines by more than the misfit limit";
   }

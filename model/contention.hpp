@@ -8,7 +8,9 @@
 //
 //   alone   ceil(blocks / S) waves,   beside   ceil(blocks / (S - c)) waves,
 //
-// and with several the last wave counts by how many of them share a multiprocessor.
+// and with several the last wave counts by how many of them share a multiprocessor. A further wave
+// repeats neither the kernel's start nor, where it is nearly empty, its blocks' wait for memory
+// (WaveCost).
 //
 // A persistent kernel takes T tiles in rounds. Its blocks that find no multiprocessor come when an
 // early one has ended, each with its first tile: one round more,
@@ -64,12 +66,19 @@ struct ResidencyLimits {
 // kernel of known tiles, in rounds.
 [[nodiscard]] double kernel_turns(const KernelGrid& grid, int multiprocessors);
 
-// Share of its slots that the grid's waves fill: blocks / (o S waves). Below 1 a smaller grid would
-// take as long.
-[[nodiscard]] double wave_efficiency(const KernelGrid& grid, int multiprocessors);
+// What of a kernel's time alone a further wave does not take again.
+struct WaveCost {
+  double start_share = 0;   // of that time: before its first blocks compute and after its last
+  double memory_share = 0;  // of the memory's bandwidth, that the kernel takes
+};
+
+// Of a kernel that takes `alone` and moves `bytes`; `memory_rate` in bytes per second, 0: not
+// known.
+[[nodiscard]] WaveCost wave_cost(Seconds alone, Bytes bytes, double memory_rate);
 
 // Time beside a collective that holds `channels` multiprocessors throughout, over time alone.
-[[nodiscard]] double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels);
+[[nodiscard]] double wave_slowdown(const KernelGrid& grid, int multiprocessors, int channels,
+                                   const WaveCost& cost = {});
 
 // Slowdown of work that has no grid to quantise, S / (S - c), and the worst a one-wave grid can
 // see.
@@ -79,7 +88,7 @@ inline constexpr double kWorstWaveSlowdown = 2.0;
 // Duration of a kernel that takes `alone` by itself and starts `beside` before the collective's end
 // (list scheduling).
 [[nodiscard]] Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
-                                        int channels, Seconds beside);
+                                        int channels, Seconds beside, const WaveCost& cost = {});
 
 // The same for work that slows evenly by `slowdown`.
 [[nodiscard]] Seconds beside_collective(Seconds alone, double slowdown, Seconds beside);

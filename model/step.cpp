@@ -207,10 +207,12 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
 void StepModel::set_rates(Work& work) const {
   const int multiprocessors = machine_.device.multiprocessors;
   if (job_.gpus == 1 || multiprocessors == 0 || channels_ == 0 || !(work.seconds > 0)) return;
-  const double stretched =
-      work.seconds * (work.grid ? wave_slowdown(*work.grid, multiprocessors, channels_)
-                                : fluid_slowdown(multiprocessors, channels_));
-  work.memory_share = std::min(1.0, work.bytes / stretched / machine_.copy_bandwidth.value.value());
+  const double copy_rate = machine_.copy_bandwidth.value.value();
+  if (work.grid) work.wave_cost = wave_cost(Seconds(work.seconds), Bytes(work.bytes), copy_rate);
+  const double stretched = work.seconds * (work.grid ? wave_slowdown(*work.grid, multiprocessors,
+                                                                     channels_, work.wave_cost)
+                                                     : fluid_slowdown(multiprocessors, channels_));
+  work.memory_share = std::min(1.0, work.bytes / stretched / copy_rate);
   work.flops_rate = FlopsPerSecond(work.flops / stretched);
 }
 

@@ -112,6 +112,7 @@ class StepModel {
     double seconds = 0;          // alone
     double variance_weight = 0;  // relative error of `seconds`
     std::optional<KernelGrid> grid;
+    WaveCost wave_cost{};
     double kernels = 0;  // that it is made of
     double bytes = 0;    // that it moves in all, and flops
     double flops = 0;

@@ -65,7 +65,7 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   const double running = std::max(0.0, left().value());
   const Seconds beside(running * slowdown);
   const double length = (work.grid ? beside_collective(Seconds(alone), *work.grid, multiprocessors,
-                                                       model.channels_, beside)
+                                                       model.channels_, beside, work.wave_cost)
                                    : beside_collective(Seconds(alone), context_.fluid, beside))
                             .value();
   if (running > 0)

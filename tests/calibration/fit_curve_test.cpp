@@ -127,5 +127,25 @@ TEST(FitCurve, BandwidthThatCollapsesWithSizeIsKept) {
   for (const CurvePoint& p : fit.points) EXPECT_FALSE(p.misfit) << p.bytes.value();
 }
 
+// NCCL's rounds: each size once as it is and once with a little more, which takes a round more.
+TEST(FitCurve, SizesTimedWithALittleMoreAreKeptAndPricedAsMeasured) {
+  const auto time = [](double bytes) {
+    const double rounds = std::ceil(bytes / (1 << 24));
+    return Seconds(40e-6 + 25e-6 * rounds + bytes / 28e9 + (bytes > 1 << 19 ? 60e-6 : 0));
+  };
+  std::vector<CurvePoint> points;
+  for (double bytes = 4096; bytes <= 1 << 28; bytes *= 2) {
+    points.push_back({Bytes(bytes), time(bytes), false, ""});
+    if (bytes >= 1 << 18)
+      points.push_back({Bytes(bytes * 257 / 256), time(bytes * 257 / 256), false, ""});
+  }
+  const CurveFit fit = fit_curve(points);
+  for (const CurvePoint& p : fit.points) EXPECT_FALSE(p.misfit) << p.bytes.value();
+  const Curve curve({Collective::all_reduce, DType::fp32, Bytes{}, 2}, fit.lines, fit.points);
+  for (const double bytes : {16793600.0, 67125248.0, 26214400.0, 4198400.0, 16777216.0}) {
+    EXPECT_NEAR(curve.at(Bytes(bytes)) / time(bytes), 1, 0.02) << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace ddpx

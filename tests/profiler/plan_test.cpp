@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -55,6 +56,44 @@ TEST(Plan, a_quick_one_covers_every_pass_collective_and_memory_operation_and_fit
   EXPECT_EQ(of_kind<Launch>(plan).size(), 1U);
   EXPECT_LE(plan.estimate, plan.budget);
   EXPECT_EQ(plan.budget, Seconds(45));
+}
+
+// 4 KiB and 64 MiB are no whole number of elements for each of three, five or six ranks.
+TEST(Plan, any_number_of_ranks_shares_its_messages_evenly) {
+  for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12}) {
+    const Possible evenly = [&](const Work& work) {
+      const auto* operation = std::get_if<Operation>(&work);
+      const auto* call = operation == nullptr ? nullptr : std::get_if<CollectiveCall>(operation);
+      return call == nullptr || std::fmod(call->bytes.value(), 16.0 * ranks) == 0;
+    };
+    for (const bool gpus : {true, false}) {
+      PlanOptions options;
+      options.effort = Effort::full;
+      options.gpus = gpus;
+      options.budget = Seconds(1e4);
+      const auto calls = of_kind<CollectiveCall>(make_plan(options, ranks, evenly, usual_rates()));
+      EXPECT_EQ(calls.size(),
+                of_kind<CollectiveCall>(make_plan(options, 2, everything, usual_rates())).size())
+          << ranks;
+    }
+  }
+}
+
+// A bucket's biases go round NCCL once more than its weights.
+TEST(Plan, on_gpus_sizes_are_timed_with_a_little_more_as_well) {
+  PlanOptions options;
+  options.effort = Effort::full;
+  options.gpus = true;
+  options.budget = Seconds(1e4);
+  std::set<double> sizes;
+  for (const CollectiveCall& c :
+       of_kind<CollectiveCall>(make_plan(options, 2, everything, usual_rates())))
+    sizes.insert(c.bytes.value());
+  for (double bytes = 262144; bytes <= 268435456; bytes *= 2) {
+    EXPECT_TRUE(sizes.count(bytes)) << bytes;
+    EXPECT_TRUE(sizes.count(bytes * 257 / 256)) << bytes;
+  }
+  EXPECT_FALSE(sizes.count(131072.0 * 257 / 256));
 }
 
 // What products do to a further link's collectives is the link's, counted in shares of the memory.
