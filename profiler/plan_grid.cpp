@@ -21,7 +21,7 @@ constexpr std::array kRestedBytes{262144.0, 1048576.0, 4194304.0};
 // with this share more.
 constexpr double kFirstInRounds = 262144;
 constexpr double kLastInRounds = 268435456;
-constexpr double kBiases = 1.0 / 256;
+constexpr double kBiases = 1.0 / 4096;
 
 struct Lists {
   std::vector<double> widths;

@@ -137,7 +137,7 @@ TEST(FitCurve, SizesTimedWithALittleMoreAreKeptAndPricedAsMeasured) {
   for (double bytes = 4096; bytes <= 1 << 28; bytes *= 2) {
     points.push_back({Bytes(bytes), time(bytes), false, ""});
     if (bytes >= 1 << 18)
-      points.push_back({Bytes(bytes * 257 / 256), time(bytes * 257 / 256), false, ""});
+      points.push_back({Bytes(bytes * 4097 / 4096), time(bytes * 4097 / 4096), false, ""});
   }
   const CurveFit fit = fit_curve(points);
   for (const CurvePoint& p : fit.points) EXPECT_FALSE(p.misfit) << p.bytes.value();

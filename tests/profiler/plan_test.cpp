@@ -91,9 +91,9 @@ TEST(Plan, on_gpus_sizes_are_timed_with_a_little_more_as_well) {
     sizes.insert(c.bytes.value());
   for (double bytes = 262144; bytes <= 268435456; bytes *= 2) {
     EXPECT_TRUE(sizes.count(bytes)) << bytes;
-    EXPECT_TRUE(sizes.count(bytes * 257 / 256)) << bytes;
+    EXPECT_TRUE(sizes.count(bytes * 4097 / 4096)) << bytes;
   }
-  EXPECT_FALSE(sizes.count(131072.0 * 257 / 256));
+  EXPECT_FALSE(sizes.count(131072.0 * 4097 / 4096));
 }
 
 // What products do to a further link's collectives is the link's, counted in shares of the memory.
