@@ -111,13 +111,25 @@ double StepModel::Context::collective(std::size_t i) const {
   return link_z >= 0 ? c.time * moved : c.time / moved;
 }
 
-double StepModel::Context::memory_share(std::size_t i, double seconds) const {
-  if (const auto& measured = model.machine_.memory_beside)
-    return std::max(0.0, measured->shifted(shift.of(Source::contention)) - 1.0);
-  if (!(seconds > 0)) return 0;
+MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) const {
+  const double multiprocessors = model.machine_.device.multiprocessors;
+  const auto& measured = model.machine_.memory_beside;
+  // What a core gives to the collective its memory-bound work loses as its products do.
+  if (!measured && multiprocessors == 0) return {1.0 - 1.0 / fluid, 1.0};
   const Exchange& c = model.collectives_[i];
-  const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
-  return std::min(1.0, collective_traffic * bus_bytes / seconds);
+  double asked = 0;
+  double most = 1;
+  if (measured) {
+    asked = measured->shifted(shift.of(Source::contention)) - 1.0;
+  } else if (seconds > 0) {
+    const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
+    asked = std::min(1.0, collective_traffic * bus_bytes / seconds);
+    most = std::min<double>(model.channels_, multiprocessors - 1) / multiprocessors;
+  }
+  // The work asks for all of the memory; each gets its part of what both ask for.
+  const double share = std::min(most, asked / (1.0 + asked));
+  if (!(share > 0)) return {};
+  return {share, share / asked};
 }
 
 double StepModel::Context::collective_after(double idle, std::size_t i) {

@@ -8,6 +8,13 @@
 
 namespace ddpx {
 
+// What a collective takes of the memory beside work that wants all of it: a share of its bandwidth,
+// and the collective's speed there over its speed alone.
+struct MemoryTaken {
+  double share = 0;
+  double speed = 1;
+};
+
 struct StepModel::Context {
   const StepModel& model;
   const Shift& shift;
@@ -38,9 +45,9 @@ struct StepModel::Context {
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);
-  // Share of the memory bandwidth that collective `i` takes while it runs for `seconds`: measured,
-  // or by the rate it reaches itself, which for a short message is far below the link's.
-  [[nodiscard]] double memory_share(std::size_t i, double seconds) const;
+  // Of collective `i` that takes `seconds` alone: measured, or by the rate it reaches itself (for a
+  // short message far below the link's) up to the share of the GPU that it holds.
+  [[nodiscard]] MemoryTaken memory_taken(std::size_t i, double seconds) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;
 

@@ -12,7 +12,7 @@ StepModel::Queue::Queue(Context& context, std::size_t collectives)
 }
 
 double StepModel::Queue::next() const {
-  return begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end());
+  return std::max({all_[begun_].ready, begun_ == 0 ? 0.0 : end(), no_room_until_});
 }
 
 void StepModel::Queue::begin(double time, double slowdown, double delay) {
@@ -22,7 +22,7 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
   entry.start = time;
   entry.alone = context_.collective_after(time - free, entry.exchange);
   const double length = entry.alone * slowdown + delay;
-  entry.memory_share = context_.memory_share(entry.exchange, length);
+  entry.memory = context_.memory_taken(entry.exchange, length);
   entry.end = time + length;
   ++begun_;
 }
@@ -64,10 +64,10 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   const double slowdown = slowdown_beside(work);
   const double running = std::max(0.0, left().value());
   const Seconds beside(running * slowdown);
-  const double length = (work.grid ? beside_collective(Seconds(alone), *work.grid, multiprocessors,
-                                                       model.channels_, beside)
-                                   : beside_collective(Seconds(alone), context_.fluid, beside))
-                            .value();
+  double length = (work.grid ? beside_collective(Seconds(alone), *work.grid, multiprocessors,
+                                                 model.channels_, beside)
+                             : beside_collective(Seconds(alone), context_.fluid, beside))
+                      .value();
   if (running > 0)
     all_[begun_ - 1].end += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
   // Collectives that come later find room in one of the kernels this work is made of.
@@ -77,9 +77,14 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
     const double at = room_for(ready, kernel, work);
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
-    const double slowed = std::min(all_[begun_ - 1].alone * slowdown, length - at);
-    all_[begun_ - 1].end += slowed * (1.0 - 1.0 / slowdown);
+    const double slowed = all_[begun_ - 1].alone * slowdown;
+    // One that waited for a grid's last blocks takes nothing from it; of an unknown grid nobody
+    // knows.
+    if (!work.grid)
+      length = at + beside_collective(Seconds(length - at), context_.fluid, Seconds(slowed)).value();
+    all_[begun_ - 1].end += std::min(slowed, length - at) * (1.0 - 1.0 / slowdown);
   }
+  no_room_until_ = now + length;
   return length;
 }
 
@@ -88,17 +93,32 @@ double StepModel::Queue::beside_memory(double alone) {
   const double now = context_.now;
   std::size_t first = begun_;
   while (first > 0 && all_[first - 1].end > now) --first;
+  double time = now;
+  double left = alone;  // of the work
   double lost = 0;
-  double left = alone;
-  for (std::size_t i = first; i < begun_; ++i) {
+  double late = 0;  // by which collectives are put off
+  for (std::size_t i = first; i < all_.size(); ++i) {
+    if (i < begun_) {
+      if (all_[i].start > now) all_[i].start += late;
+      all_[i].end += late;
+    } else if (next() < time + left) {
+      begin(next(), context_.collective_slowdown, 0);
+    } else {
+      break;
+    }
     Entry& entry = all_[i];
-    const double beside = std::min(left, entry.end - std::max(entry.start, now));
-    if (entry.start > now) entry.start += lost;
-    lost += entry.memory_share * beside;
-    entry.end += lost;
-    left -= beside;
+    const double pause = std::clamp(entry.start - time, 0.0, left);
+    time += pause;
+    left -= pause;
+    const auto [share, speed] = entry.memory;
+    const double running = std::min((entry.end - time) / speed, left / (1.0 - share));
+    time += running;
+    left -= running * (1.0 - share);
+    lost += running * share;
+    const double behind = running * (1.0 - speed);
+    entry.end += behind;
+    late += behind;
   }
-  begin_until(now + alone + lost);
   return alone + lost;
 }
 

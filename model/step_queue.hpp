@@ -51,7 +51,7 @@ class StepModel::Queue {
     double start = 0;
     double end = 0;
     double alone = 0;
-    double memory_share = 0;  // of the memory's bandwidth that it takes
+    MemoryTaken memory{};
   };
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
   // When the next that has not begun can.
@@ -63,6 +63,7 @@ class StepModel::Queue {
   Context& context_;
   bool waits_;  // for room
   std::size_t begun_ = 0;
+  double no_room_until_ = 0;  // what found no room in a product begins after it
   std::vector<Entry> all_;
 };
 
