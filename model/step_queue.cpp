@@ -81,7 +81,8 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
     // One that waited for a grid's last blocks takes nothing from it; of an unknown grid nobody
     // knows.
     if (!work.grid)
-      length = at + beside_collective(Seconds(length - at), context_.fluid, Seconds(slowed)).value();
+      length =
+          at + beside_collective(Seconds(length - at), context_.fluid, Seconds(slowed)).value();
     all_[begun_ - 1].end += std::min(slowed, length - at) * (1.0 - 1.0 / slowdown);
   }
   no_room_until_ = now + length;
