@@ -40,13 +40,13 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
                          m.machine_.copy_bandwidth.value.value()),
       link_z(s.of(Source::link)),
-      collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
-      beside_memory(std::max(0.0, m.link_.beside_memory.shifted(s.of(Source::contention)))),
-      beside_flops(std::max(0.0, m.link_.beside_flops.shifted(s.of(Source::contention)))),
+      collective_slowdown(std::max(1.0, m.link_->beside_compute.shifted(s.of(Source::contention)))),
+      beside_memory(std::max(0.0, m.link_->beside_memory.shifted(s.of(Source::contention)))),
+      beside_flops(std::max(0.0, m.link_->beside_flops.shifted(s.of(Source::contention)))),
       // A kernel may leave room from its beginning or none until its end: the interval spans both.
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
-      burst(m.link_.burst.value.value()) {
+      burst(m.link_->burst.value.value()) {
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
     // untouched to the worst wave.
@@ -56,7 +56,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
         z >= 0 ? even + z * (std::max(even, kWorstWaveSlowdown) - even) : even + z * (even - 1.0);
   }
   if (m.machine_.device.multiprocessors == 0)
-    share_core(m.link_.shared_core ? m.link_.shared_core : m.machine_.shared_core);
+    share_core(m.link_->shared_core ? m.link_->shared_core : m.machine_.shared_core);
 }
 
 // CPU ranks: what the collectives take of the core is spread over the time they run.

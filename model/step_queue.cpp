@@ -98,7 +98,8 @@ double StepModel::Queue::beside_memory(double alone) {
   double left = alone;  // of the work
   double lost = 0;
   double late = 0;  // by which collectives are put off
-  for (std::size_t i = first; i < all_.size(); ++i) {
+  std::size_t i = first;
+  for (; left > 0 && i < all_.size(); ++i) {
     if (i < begun_) {
       if (all_[i].start > now) all_[i].start += late;
       all_[i].end += late;
@@ -114,11 +115,15 @@ double StepModel::Queue::beside_memory(double alone) {
     const auto [share, speed] = entry.memory;
     const double running = std::min((entry.end - time) / speed, left / (1.0 - share));
     time += running;
-    left -= running * (1.0 - share);
+    left = std::max(0.0, left - running * (1.0 - share));
     lost += running * share;
     const double behind = running * (1.0 - speed);
     entry.end += behind;
     late += behind;
+  }
+  for (; late > 0 && i < begun_; ++i) {
+    all_[i].start += late;
+    all_[i].end += late;
   }
   return alone + lost;
 }
