@@ -76,19 +76,10 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
             (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
 }
 
-double StepModel::Context::product(const Work& work) const {
-  const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
-  return work.seconds * std::max(0.05, moved) * clock;
-}
-
 double StepModel::Context::backward(const Shape& shape) const {
   double seconds = traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory;
   for (const Work& work : shape.backward) seconds += product(work);
   return seconds;
-}
-
-double StepModel::Context::traffic(double bytes, int kernels) const {
-  return bytes * copy_rate + kernels * gap;
 }
 
 double StepModel::Context::optimizer() const {
@@ -140,9 +131,8 @@ double StepModel::Context::collective_after(double idle, std::size_t i) {
   return sustained - saved;
 }
 
-void StepModel::Context::span(Stream stream, std::string_view what, std::size_t index, double start,
+void StepModel::Context::draw(Stream stream, std::string_view what, std::size_t index, double start,
                               double end) const {
-  if (timeline == nullptr || end <= start) return;
   timeline->spans.push_back(
       {std::string(what) + " " + std::to_string(index), stream, Seconds(start), Seconds(end)});
 }

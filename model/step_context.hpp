@@ -1,6 +1,7 @@
 // Constants of one walk over a step, moved by a shift, and the walk's state. For the walk alone.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -37,9 +38,14 @@ struct StepModel::Context {
 
   Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t);
 
-  [[nodiscard]] double product(const Work& work) const;
+  [[nodiscard]] double product(const Work& work) const {
+    const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
+    return work.seconds * std::max(0.05, moved) * clock;
+  }
   [[nodiscard]] double backward(const Shape& shape) const;
-  [[nodiscard]] double traffic(double bytes, int kernels) const;
+  [[nodiscard]] double traffic(double bytes, int kernels) const {
+    return bytes * copy_rate + kernels * gap;
+  }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.
   [[nodiscard]] double collective(std::size_t i) const;
@@ -49,9 +55,13 @@ struct StepModel::Context {
   // short message far below the link's) up to the share of the GPU that it holds.
   [[nodiscard]] MemoryTaken memory_taken(std::size_t i, double seconds) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
-            double end) const;
+            double end) const {
+    if (timeline != nullptr && end > start) draw(stream, what, index, start, end);
+  }
 
  private:
+  void draw(Stream stream, std::string_view what, std::size_t index, double start,
+            double end) const;
   void share_core(const std::optional<SharedCore>& core);
 };
 

@@ -92,13 +92,12 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
 double StepModel::Queue::beside_memory(double alone) {
   begin_until(context_.now);
   const double now = context_.now;
-  std::size_t first = begun_;
-  while (first > 0 && all_[first - 1].end > now) --first;
+  while (ended_ < begun_ && !(all_[ended_].end > now)) ++ended_;
   double time = now;
   double left = alone;  // of the work
   double lost = 0;
   double late = 0;  // by which collectives are put off
-  std::size_t i = first;
+  std::size_t i = ended_;
   for (; left > 0 && i < all_.size(); ++i) {
     if (i < begun_) {
       if (all_[i].start > now) all_[i].start += late;

@@ -63,6 +63,7 @@ class StepModel::Queue {
   Context& context_;
   bool waits_;  // for room
   std::size_t begun_ = 0;
+  std::size_t ended_ = 0;     // before memory-bound work that began, at least so many had
   double no_room_until_ = 0;  // what found no room in a product begins after it
   std::vector<Entry> all_;
 };

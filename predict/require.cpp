@@ -1,6 +1,8 @@
 // --require: one unknown at a time, all else as it is.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "model/carry_over.hpp"
 #include "model/error.hpp"
@@ -132,20 +134,22 @@ class Inverse {
           "model size: only mlp, gpt and a model known by --params have one");
       return;
     }
-    const auto forecast_at = [&](double x) {
-      return point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+    // The requirement's metric and the speedup: both questions look along the same sizes.
+    std::map<double, std::pair<double, double>> known;
+    const auto at = [&](double x) {
+      if (const auto found = known.find(x); found != known.end()) return found->second;
+      const Forecast f =
+          point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+      return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), f.speedup.value};
     };
-    const auto metric_at = [&](double x) {
-      return metric_of(requirement_.metric, forecast_at(x), s_.job.gpus);
-    };
+    const auto metric_at = [&](double x) { return at(x).first; };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
     const Network answer = size_->at(row.solution.value);
     row.parameters = answer.parameters();
     add(std::move(row), answer, s_.job);
     const Requirement even{Metric::speedup, 1};
     UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
-    crossing.solution =
-        solve(even, size_->axis, [&](double x) { return forecast_at(x).speedup.value; });
+    crossing.solution = solve(even, size_->axis, [&](double x) { return at(x).second; });
     crossing.parameters = size_->at(crossing.solution.value).parameters();
     row_.crossing = crossing;
   }
