@@ -106,7 +106,7 @@ MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) cons
   const double multiprocessors = model.machine_.device.multiprocessors;
   const auto& measured = model.machine_.memory_beside;
   // What a core gives to the collective its memory-bound work loses as its products do.
-  if (!measured && multiprocessors == 0) return {1.0 - 1.0 / fluid, 1.0};
+  if (!measured && multiprocessors == 0) return {1.0 - 1.0 / fluid, 1.0, fluid, 1.0};
   const Exchange& c = model.collectives_[i];
   double asked = 0;
   double most = 1;
@@ -120,7 +120,7 @@ MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) cons
   // The work asks for all of the memory; each gets its part of what both ask for.
   const double share = std::min(most, asked / (1.0 + asked));
   if (!(share > 0)) return {};
-  return {share, share / asked};
+  return {share, share / asked, 1.0 / (1.0 - share), asked / share};
 }
 
 double StepModel::Context::collective_after(double idle, std::size_t i) {

@@ -14,6 +14,8 @@ namespace ddpx {
 struct MemoryTaken {
   double share = 0;
   double speed = 1;
+  double work_stretch = 1;  // 1 / (1 - share)
+  double stretch = 1;       // 1 / speed
 };
 
 struct StepModel::Context {

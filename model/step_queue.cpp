@@ -111,12 +111,13 @@ double StepModel::Queue::beside_memory(double alone) {
     const double pause = std::clamp(entry.start - time, 0.0, left);
     time += pause;
     left -= pause;
-    const auto [share, speed] = entry.memory;
-    const double running = std::min((entry.end - time) / speed, left / (1.0 - share));
+    const MemoryTaken& memory = entry.memory;
+    const double running =
+        std::min((entry.end - time) * memory.stretch, left * memory.work_stretch);
     time += running;
-    left = std::max(0.0, left - running * (1.0 - share));
-    lost += running * share;
-    const double behind = running * (1.0 - speed);
+    left = std::max(0.0, left - running * (1.0 - memory.share));
+    lost += running * memory.share;
+    const double behind = running * (1.0 - memory.speed);
     entry.end += behind;
     late += behind;
   }

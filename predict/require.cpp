@@ -138,8 +138,7 @@ class Inverse {
     std::map<double, std::pair<double, double>> known;
     const auto at = [&](double x) {
       if (const auto found = known.find(x); found != known.end()) return found->second;
-      const Forecast f =
-          point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+      const Forecast f = point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
       return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), f.speedup.value};
     };
     const auto metric_at = [&](double x) { return at(x).first; };
