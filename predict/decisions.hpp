@@ -46,6 +46,7 @@ struct UnknownRow {
   double now = 0;                    // bytes per second, seconds, samples, ...
   Solution solution;                 // its value is in the unit of `now`
   std::optional<double> parameters;  // of the model at the solution
+  std::string flags;                 // that give this model, where its size alone does not
   bool fits = true;  // a boundary's job in the GPU's memory, as far as that is known
 };
 

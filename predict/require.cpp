@@ -65,9 +65,16 @@ class Inverse {
   // `unit` turns the axis into the unit that is shown.
   UnknownRow solved(Unknown unknown, std::string what, const Axis& axis, double unit,
                     const std::function<double(double)>& metric_at) const {
-    UnknownRow row{unknown, std::move(what), axis.now * unit, solve(requirement_, axis, metric_at),
-                   std::nullopt};
+    UnknownRow row;
+    row.unknown = unknown;
+    row.what = std::move(what);
+    row.now = axis.now * unit;
+    row.solution = solve(requirement_, axis, metric_at);
     row.solution.value *= unit;
+    for (MetRange& range : row.solution.ranges) {
+      if (range.from) *range.from *= unit;
+      if (range.to) *range.to *= unit;
+    }
     return row;
   }
 
@@ -143,14 +150,25 @@ class Inverse {
     };
     const auto metric_at = [&](double x) { return at(x).first; };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
-    const Network answer = size_->at(row.solution.value);
-    row.parameters = answer.parameters();
+    const Network answer = of_size(row);
     add(std::move(row), answer, s_.job);
     const Requirement even{Metric::speedup, 1};
-    UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
+    UnknownRow crossing;
+    crossing.unknown = Unknown::model_size;
+    crossing.what = size_->what;
+    crossing.now = size_->axis.now;
     crossing.solution = solve(even, size_->axis, [&](double x) { return at(x).second; });
-    crossing.parameters = size_->at(crossing.solution.value).parameters();
-    row_.crossing = crossing;
+    static_cast<void>(of_size(crossing));
+    row_.crossing = std::move(crossing);
+  }
+
+  // The model that a row answers with, which is noted in it.
+  Network of_size(UnknownRow& row) const {
+    const double size = row.solution.value;
+    Network network = size_->at(size);
+    row.parameters = network.parameters();
+    if (size_->flags && row.solution.outcome == Outcome::boundary) row.flags = size_->flags(size);
+    return network;
   }
 
   // GPUs of one node, or whole nodes; up to what the link is known to join.

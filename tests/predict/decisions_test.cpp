@@ -91,6 +91,33 @@ TEST(Strategies, hsdp_groups_are_the_nodes_that_are_given) {
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--strategy", "hsdp=4x2", "hsdp=2x4"});
 }
 
+// 100M parameters in 40 ms: where the size is the answer, so is the step.
+TEST(Require, gives_the_flags_of_a_model_known_by_its_step) {
+  for (const char* requirement : {"speedup=1.2", "communication-share=0.2"}) {
+    Options o;
+    o.params = "100M";
+    o.step_time = "40ms";
+    o.batch = "32";
+    o.links = {"fast"};
+    o.requirements = {requirement};
+    const Requirement required = parse_requirement("--require", requirement);
+    const ForecastDocument document = answer(o);
+    for (const UnknownRow& row : document.requirements.front().unknowns) {
+      if (row.unknown != Unknown::model_size) continue;
+      ASSERT_EQ(row.solution.outcome, Outcome::boundary) << requirement;
+      const std::size_t space = row.flags.find(" --step-time ");
+      Options again = o;
+      again.requirements.clear();
+      again.params = row.flags.substr(9, space - 9);
+      again.step_time = row.flags.substr(space + 13);
+      const Forecast f = answer(again).rows.front().forecast;
+      const double reached =
+          required.metric == Metric::speedup ? f.speedup.value : f.step.communication_share();
+      EXPECT_NEAR(reached / required.value, 1, 1e-3) << row.flags;
+    }
+  }
+}
+
 TEST(Require, every_requirement_has_to_be_met) {
   Options o = require("speedup=1.0001");
   const bool one = answer(o).unmet();
