@@ -14,6 +14,14 @@
 
 namespace ddpx {
 
+// Memory of one GPU; size 0 and no words where it is not known.
+struct GpuMemory {
+  Bytes size{};
+  std::string from;  // "--gpu-memory", "machine t4x2", ...
+
+  [[nodiscard]] bool holds(Bytes needed) const { return !(size.value() > 0) || needed <= size; }
+};
+
 // What such an answer is about.
 struct Situation {
   std::string network;

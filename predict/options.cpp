@@ -129,8 +129,9 @@ void add_answer(CommandLine& line, Options& o) {
       kAnswer, "--rank-strategies", o.rank_strategies,
       "instead: strategies side by side, what each gains\nover ddp, its memory and batch; exit "
       "code 1 when\nnone fits");
-  line.one(kAnswer, "--gpu-memory", o.gpu_memory, "SIZE",
-           "of one GPU, as 16GB, for --rank-strategies\n(default: the machine's)");
+  line.one(
+      kAnswer, "--gpu-memory", o.gpu_memory, "SIZE",
+      "of one GPU, as 16GB: what fits is said, ranked and\nplanned by it (default: the machine's)");
   line.many(
       kAnswer, "--require", o.requirements, "METRIC=VALUE",
       "instead: the link, batch, accumulation, model size\nor GPU count that meets "

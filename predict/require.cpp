@@ -82,7 +82,7 @@ class Inverse {
   void add(UnknownRow row, const Network& network, const Job& job) {
     if (row.solution.outcome == Outcome::boundary) {
       const auto warning = does_not_fit(
-          s_.query.machine,
+          gpu_memory_of(s_.query),
           describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),
           memory_needed(network, job));
       row.fits = !warning;
