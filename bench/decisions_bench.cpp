@@ -63,4 +63,26 @@ BENCHMARK_CAPTURE(inverse, of_an_mlp_of_8_layers, "mlp:width=4096,depth=8", 256)
 BENCHMARK_CAPTURE(inverse, of_a_gpt_of_12_layers, "gpt:layers=12,hidden=768,heads=12", 8)
     ->Unit(benchmark::kMillisecond);
 
+// Nodes of 8: links of two levels, and as many nodes as are looked at.
+void inverse_over_nodes(benchmark::State& state) {
+  Query query;
+  query.machine = bench::machine();
+  query.inter_link = bench::network();
+  const Link l = bench::link();
+  const std::string spec = "gpt:layers=48,hidden=1600,heads=25";
+  const Network network = network_from(spec);
+  const ModelSize size = size_of(spec);
+  Job job;
+  job.batch_per_rank = 8;
+  const auto nodes = static_cast<int>(state.range(0));
+  job.gpus = nodes * 8;
+  const Link joined = link_of(query, l, {nodes, 8});
+  const Setting setting{query, joined, job, nodes, &l};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        requirement_of(setting, network, &size, {Metric::efficiency, 0.9}).unknowns.size());
+  }
+}
+BENCHMARK(inverse_over_nodes)->Arg(2)->Arg(16)->Unit(benchmark::kMillisecond);
+
 }  // namespace

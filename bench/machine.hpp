@@ -57,4 +57,15 @@ inline Link link() {
   return l;
 }
 
+// What joins nodes, by its figures.
+inline Link network() {
+  Link l;
+  l.name = "bench-network";
+  l.topology = Topology::network;
+  l.latency = {Seconds(2e-5), 0.1, ""};
+  l.bandwidth = {BytesPerSecond(4e10), 0.1, ""};
+  l.per_gpu = true;
+  return l;
+}
+
 }  // namespace ddpx::bench

@@ -126,9 +126,9 @@ void judge_waves(const BesideSample& sample, const Machine& machine, double rate
   // A kernel that outlasts the collective has others, and the pauses between them, beside it too.
   if (beside > middle(sample.collective_beside_seconds)) return;
   const Seconds alone(middle(sample.product_alone_seconds));
-  const Seconds forecast = beside_collective(alone, *price.grid, machine.device.multiprocessors,
-                                             link.channels, Seconds(sample.kernel_share * beside),
-                                             wave_cost(alone, product.bytes(), rate));
+  const BesideCollective forecast = beside_collective(
+      alone, *price.grid, machine.device.multiprocessors, link.channels,
+      Seconds(sample.kernel_share * beside), wave_cost(alone, product.bytes(), rate));
   // The field's short names, for a line of 80 columns.
   const char* pass = product.pass == Pass::forward         ? "fprop"
                      : product.pass == Pass::data_gradient ? "dgrad"
@@ -137,7 +137,7 @@ void judge_waves(const BesideSample& sample, const Machine& machine, double rate
   std::snprintf(what, sizeof what, "%s, %s %s %.0fx%.0fx%.0f beside", link.name.c_str(),
                 std::string(name(product.dtype)).c_str(), pass, product.rows, product.in,
                 product.out);
-  report.residuals.push_back({what, beside, forecast.value(), false, ""});
+  report.residuals.push_back({what, beside, forecast.time.value(), false, ""});
 }
 
 // GPUs: a collective waits for room (room_after), and beside products it is slowed by what these

@@ -56,7 +56,16 @@ JsonObject unknown_json(const UnknownRow& row) {
   members.emplace_back("ratio",
                        boundary && link ? JsonValue(solution.value / row.now) : JsonValue());
   members.emplace_back("reached", solution.reached);
+  JsonArray ranges;
+  for (const MetRange& range : solution.ranges) {
+    JsonObject ends;
+    ends.emplace_back("from", optional_json(range.from));
+    ends.emplace_back("to", optional_json(range.to));
+    ranges.emplace_back(std::move(ends));
+  }
+  members.emplace_back("ranges", std::move(ranges));
   members.emplace_back("parameters", optional_json(row.parameters));
+  members.emplace_back("flags", row.flags.empty() ? JsonValue() : JsonValue(row.flags));
   members.emplace_back("fits", row.fits);
   return members;
 }

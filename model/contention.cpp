@@ -157,43 +157,81 @@ Seconds beside_collective(Seconds alone, double slowdown, Seconds beside) {
   return done >= alone ? alone * slowdown : beside + alone - done;
 }
 
-Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors, int channels,
-                          Seconds beside, const WaveCost& cost) {
-  if (!(beside.value() > 0)) return alone;
+namespace {
+
+// Blocks of a kernel on two kinds of slots, those that are free from the start and those of a
+// collective, free from `late` on; each takes `block`.
+struct Slots {
+  double each = 1;  // per multiprocessor
+  double free = 0;
+  double held = 0;
+  Seconds late{};
+  Seconds block{};
+};
+
+struct LastPlaced {
+  Seconds at{};
+  double spare = 0;  // multiprocessors that come free then and are not needed
+  Seconds next{};    // when the next come free
+};
+
+LastPlaced place(double blocks, const Slots& slots) {
+  // As if placed evenly, which is before they are.
+  const double all = slots.free + slots.held;
+  const double even =
+      std::min((blocks / slots.free - 1) * slots.block.value(),
+               (blocks / all - 1) * slots.block.value() + slots.held / all * slots.late.value());
+  const auto visits = [&](double begin) {
+    return std::max(0.0, std::floor((even - begin) / slots.block.value()) - 1);
+  };
+  double k = visits(0);
+  double j = visits(slots.late.value());
+  for (double left = blocks - k * slots.free - j * slots.held;;) {
+    const Seconds on_free = k * slots.block;
+    const Seconds on_held = slots.late + j * slots.block;
+    const bool first = on_free <= on_held;
+    const double here = first ? slots.free : slots.held;
+    (first ? k : j) += 1;
+    if (left <= here) {
+      const double multiprocessors = here / slots.each;
+      return {first ? on_free : on_held, multiprocessors - std::min(multiprocessors, left),
+              std::min(k * slots.block, slots.late + j * slots.block)};
+    }
+    left -= here;
+  }
+}
+
+}  // namespace
+
+BesideCollective beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
+                                   int channels, Seconds beside, const WaveCost& cost) {
+  if (!(beside.value() > 0) || channels <= 0)
+    return {alone, room_after(grid, multiprocessors, channels, alone)};
   const double slowdown = wave_slowdown(grid, multiprocessors, channels, cost);
-  if (!(slowdown > 1.0)) return alone;
-  // Of very many waves the last one does not matter, and below a counter could no longer tell them
-  // apart.
+  const Seconds most = alone * slowdown;
+  if (grid.persistent) {
+    const Seconds time = beside_collective(alone, slowdown, beside);
+    return {time, time};
+  }
+  const int left = std::max(1, multiprocessors - channels);
+  if (waves(grid, left) <= 1) return {most, Seconds{}};
+  // Of very many waves the last one does not matter, and a counter could no longer tell them apart.
   constexpr double kManyWaves = 1e6;
   const double alone_waves = waves(grid, multiprocessors);
-  const bool quantised =
-      !grid.persistent && waves(grid, std::max(1, multiprocessors - channels)) > alone_waves;
-  if (!quantised || !(alone_waves < kManyWaves)) return beside_collective(alone, slowdown, beside);
-  if (!(beside < alone * slowdown)) return alone * slowdown;
-  // Slots free from the start complete a block every `block`; the collective's slots do from
-  // `beside` on.
-  const double start = cost.start_share * alone.value();
-  const double block = (alone.value() - start) / alone_waves;
-  if (!(block > 0) || !std::isfinite(block)) return alone * slowdown;
-  const double free_slots = grid.per_multiprocessor * std::max(1, multiprocessors - channels);
-  const double late_slots = grid.per_multiprocessor * multiprocessors - free_slots;
-  const double late = std::max(0.0, beside.value() - start);
-  // Blocks finish only at multiples of `block` on either kind of slot; the fluid answer is a lower
-  // bound within two of them.
-  const double fluid = (grid.blocks * block + late_slots * late) / (free_slots + late_slots);
-  double k = std::max(1.0, std::floor(fluid / block) - 1);
-  double j = std::max(0.0, std::floor((fluid - late) / block) - 1);
-  constexpr double kRounding = 1e-9;
-  for (;;) {
-    const double on_free = k * block;
-    const double on_late = late + j * block;
-    const double time = std::min(on_free, on_late);
-    const double done = free_slots * std::floor(time / block + kRounding) +
-                        late_slots * std::max(0.0, std::floor((time - late) / block + kRounding));
-    if (done >= grid.blocks - kRounding)
-      return std::clamp(Seconds(start + time), alone, alone * slowdown);
-    (on_free <= on_late ? k : j) += 1;
+  const Seconds start = cost.start_share * alone;
+  const Seconds block = (alone - start) / alone_waves;
+  if (!(alone_waves < kManyWaves) || !(block.value() > 0) || !std::isfinite(block.value())) {
+    const Seconds time = beside_collective(alone, slowdown, beside);
+    return {time, time};
   }
+  const double each = std::max(1.0, grid.per_multiprocessor);
+  // After so many waves the collective's end changes nothing.
+  const Seconds late = std::clamp(beside - start, Seconds{}, alone * (slowdown + 1));
+  const LastPlaced last =
+      place(grid.blocks, {each, each * left, each * (multiprocessors - left), late, block});
+  const Seconds time = beside < most ? std::clamp(start + last.at + block, alone, most) : most;
+  const Seconds room = start + (last.spare >= channels ? last.at : last.next);
+  return {time, std::min(room, time)};
 }
 
 }  // namespace ddpx

@@ -85,12 +85,20 @@ struct WaveCost {
 [[nodiscard]] double fluid_slowdown(int multiprocessors, int channels);
 inline constexpr double kWorstWaveSlowdown = 2.0;
 
-// Duration of a kernel that takes `alone` by itself and starts `beside` before the collective's end
-// (list scheduling).
-[[nodiscard]] Seconds beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
-                                        int channels, Seconds beside, const WaveCost& cost = {});
+struct BesideCollective {
+  Seconds time{};  // of the kernel
+  Seconds room{};  // into it, from when on the next collective's channels find multiprocessors
+};
 
-// The same for work that slows evenly by `slowdown`.
+// A kernel that takes `alone` by itself and starts `beside` before the collective's end. Blocks are
+// placed on multiprocessors as these come free (list scheduling), and stay there: a kernel whose
+// blocks all found a place at once, sharing what the collective left, does not get faster when that
+// ends. What is left to place goes before a further collective's blocks (room_after).
+[[nodiscard]] BesideCollective beside_collective(Seconds alone, const KernelGrid& grid,
+                                                 int multiprocessors, int channels, Seconds beside,
+                                                 const WaveCost& cost = {});
+
+// The time of work that slows evenly by `slowdown`.
 [[nodiscard]] Seconds beside_collective(Seconds alone, double slowdown, Seconds beside);
 
 // How far into a kernel of `duration` a collective that came too late to start with it finds room

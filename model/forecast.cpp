@@ -230,23 +230,36 @@ Forecast point_forecast(const Machine& machine, const ProductTable& products, co
 }
 
 struct PointForecasts::Known {
-  Job job;  // on one GPU
-  bool of_many = false;
-  OneGpu one;
+  struct One {
+    Job job;  // on one GPU
+    bool of_many = false;
+    OneGpu step;
+  };
+  std::optional<One> one;
+  std::optional<StepModel> many;
 };
 
 PointForecasts::PointForecasts(const Machine& machine, const ProductTable& products,
                                const Network& network)
-    : machine_(machine), products_(products), network_(network) {}
+    : machine_(machine),
+      products_(products),
+      network_(network),
+      known_(std::make_unique<Known>()) {}
 PointForecasts::~PointForecasts() = default;
 
 Forecast PointForecasts::of(const Link& link, const Job& job) {
-  const StepModel many(machine_, products_, link, network_, job);
+  std::optional<StepModel>& many = known_->many;
+  if (many && many->shares_work(link, job)) {
+    many->over(link, job);
+  } else {
+    many.emplace(machine_, products_, link, network_, job);
+  }
   const Job alone = job.one_gpu();
-  if (!known_ || known_->of_many != (job.gpus > 1) || known_->job != alone)
-    known_ = std::make_unique<Known>(
-        Known{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
-  return point(many, known_->one, job);
+  std::optional<Known::One>& one = known_->one;
+  if (!one || one->of_many != (job.gpus > 1) || one->job != alone)
+    one.emplace(
+        Known::One{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
+  return point(*many, one->step, job);
 }
 
 Forecast forecast(const Machine& machine, const Link& link, const Network& network, const Job& job,

@@ -70,7 +70,8 @@ struct Forecast {
                                       const Link& link, const Network& network, const Job& job);
 
 // Point forecasts of one network, for questions that try many links, counts and strategies: the
-// step on one GPU is walked anew only where the job on one GPU is another. Keeps references.
+// step on one GPU is walked anew only where the job on one GPU is another, and the work of each GPU
+// priced only where it is. Keeps references; a link's until the next forecast.
 class PointForecasts {
  public:
   PointForecasts(const Machine& machine, const ProductTable& products, const Network& network);

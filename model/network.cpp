@@ -122,6 +122,7 @@ Network gpt(const GptShape& shape) {
                  ",heads=" + number(shape.heads) + ",sequence=" + number(t) +
                  ",vocabulary=" + number(shape.vocabulary);
   network.width = h;
+  network.layers.reserve(7 * static_cast<std::size_t>(shape.layers) + 3);
 
   Layer embedding;
   embedding.name = "embedding";

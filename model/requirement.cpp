@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
@@ -61,17 +62,7 @@ class Solver {
     const auto met = static_cast<std::size_t>(
         std::count_if(seen.begin(), seen.end(), [](const Looked& l) { return l.met; }));
     if (met == 0 || met == seen.size()) return without_boundary(seen, met > 0);
-    // The boundary nearest to the present value.
-    std::size_t best = 0;
-    double nearest = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
-      if (seen[i].met == seen[i + 1].met) continue;
-      const double distance = std::min(away(seen[i].x), away(seen[i + 1].x));
-      if (distance >= nearest) continue;
-      nearest = distance;
-      best = i;
-    }
-    return refined(seen[best], seen[best + 1]);
+    return with_boundaries(seen);
   }
 
  private:
@@ -88,8 +79,28 @@ class Solver {
     };
     const Looked best = *std::max_element(seen.begin(), seen.end(), worse);
     const Looked now = look(snapped(axis_, axis_.now));
-    if (always) return {Outcome::always, now.x, now.reached, true};
-    return {Outcome::never, best.x, best.reached, true};
+    if (always) return {Outcome::always, now.x, now.reached, true, {}};
+    return {Outcome::never, best.x, best.reached, true, {}};
+  }
+
+  // The nearest to the present value is the one that is shown first.
+  [[nodiscard]] Solution with_boundaries(const std::vector<Looked>& seen) const {
+    Solution solution;
+    std::vector<MetRange> ranges;
+    if (seen.front().met) ranges.emplace_back();
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
+      if (seen[i].met == seen[i + 1].met) continue;
+      const Solution boundary = refined(seen[i], seen[i + 1]);
+      if (boundary.at_least) ranges.emplace_back();
+      (boundary.at_least ? ranges.back().from : ranges.back().to) = boundary.value;
+      const double distance = std::min(away(seen[i].x), away(seen[i + 1].x));
+      if (distance >= nearest) continue;
+      nearest = distance;
+      solution = boundary;
+    }
+    solution.ranges = std::move(ranges);
+    return solution;
   }
 
   // Where the requirement lies between two looks, by a straight line over the logarithm of x; a
@@ -117,7 +128,7 @@ class Solver {
       halve = std::log(high.x / low.x) > 0.5 * width;
     }
     const Looked& side = low.met ? low : high;
-    return {Outcome::boundary, side.x, side.reached, high.met};
+    return {Outcome::boundary, side.x, side.reached, high.met, {}};
   }
 
   const Requirement& requirement_;

@@ -2,9 +2,9 @@
 // equal.
 //
 // Nothing here assumes that the forecast rises or falls along the axis (waves and protocol steps
-// bend it): it is looked at along a grid, and the boundary of the region that meets the requirement
-// nearest to the present value is narrowed down. The answer is the value on the side that
-// meets it, so it can be fed back.
+// bend it): it is looked at along a grid, and every boundary between two looks of which one meets
+// the requirement is narrowed down. Answers are values on the side that meets it, so they can be
+// fed back.
 #pragma once
 
 #include <functional>
@@ -46,11 +46,18 @@ enum class Outcome {
   never,     // nowhere; `value` is where it comes nearest
 };
 
+// Values that meet a requirement, ends included; nullopt where the axis ends first.
+struct MetRange {
+  std::optional<double> from;
+  std::optional<double> to;
+};
+
 struct Solution {
   Outcome outcome = Outcome::never;
-  double value = 0;
-  double reached = 0;    // the metric there
-  bool at_least = true;  // of a boundary: larger values meet it, not smaller ones
+  double value = 0;              // of a boundary: the one nearest to the present value
+  double reached = 0;            // the metric there
+  bool at_least = true;          // of a boundary: larger values meet it, not smaller ones
+  std::vector<MetRange> ranges;  // of boundaries: all that meets it, ascending
 };
 
 // `metric_at` is called with values of the axis.

@@ -89,7 +89,7 @@ StepModel::StepModel(const Machine& machine, const Link& link, const Network& ne
 
 StepModel::StepModel(const Machine& machine, const ProductTable& products, const Link& link,
                      const Network& network, const Job& job)
-    : machine_(machine), link_(link), network_(network), job_(job) {
+    : machine_(machine), link_(&link), network_(network), job_(job) {
   check(job);
   if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
   check_captured();
@@ -108,10 +108,34 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
     layers_.push_back(work);
   }
   working_set_ = working_set();
-  if (job.gpus > 1 && job.strategy.sync) price_collectives();
-  if (job.gpus > 1)
-    slowest_ = slowest_rank(machine.spread(job.samples_per_step() / job.gpus), job.gpus,
-                            std::max(job.imbalance, job.straggler));
+  work_extrapolated_ = extrapolated_;
+  join();
+}
+
+void StepModel::join() {
+  if (job_.gpus == 1) return;
+  if (job_.strategy.sync) price_collectives();
+  slowest_ = slowest_rank(machine_.spread(job_.samples_per_step() / job_.gpus), job_.gpus,
+                          std::max(job_.imbalance, job_.straggler));
+}
+
+bool StepModel::shares_work(const Link& link, const Job& job) const {
+  Job same = job;
+  same.gpus = job_.gpus;
+  same.strategy.micro_batches = job_.strategy.micro_batches;
+  return same == job_ && job.gpus > 1 && job_.gpus > 1 &&
+         (job.scaling == Scaling::weak || job.gpus == job_.gpus) &&
+         job.strategy.channels.value_or(link.channels) == channels_;
+}
+
+void StepModel::over(const Link& link, const Job& job) {
+  check(job);
+  link_ = &link;
+  job_ = job;
+  extrapolated_ = work_extrapolated_;
+  collectives_.clear();
+  broadcasts_ = 0;
+  join();
 }
 
 // Each channel is a block that holds a multiprocessor for as long as a collective runs.

@@ -94,6 +94,12 @@ class StepModel {
   StepModel(const Machine& machine, const ProductTable& products, const Link& link,
             const Network& network, const Job& job);
 
+  // Whether over() can answer for `job` over `link`: the same work on each of several GPUs.
+  [[nodiscard]] bool shares_work(const Link& link, const Job& job) const;
+  // The same work over another link, on another count or with other micro-batches: prices what
+  // is exchanged anew and nothing else. Keeps a reference to the link; the one before is let go.
+  void over(const Link& link, const Job& job);
+
   [[nodiscard]] Step run(const Shift& shift = {}) const;
   // Whether moving a source can move this step at all; a false saves its walk.
   [[nodiscard]] bool depends_on(Source source) const;
@@ -142,7 +148,9 @@ class StepModel {
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
   void check_captured();
   void check_channels() const;
+  void join();
   void price_collectives();
+  void fill_buckets();
   void price_buckets();
   void price_blocks();
   void add_exchange(Exchange exchange);
@@ -166,7 +174,7 @@ class StepModel {
   void gather_updated(Context& context, Step& step, double idle) const;
 
   const Machine& machine_;
-  const Link& link_;
+  const Link* link_;
   const Network& network_;
   Job job_;
   int channels_ = 0;
@@ -183,6 +191,7 @@ class StepModel {
   Bytes working_set_{};  // touched once or more in every step
   std::size_t tensors_ = 0;
   double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction
+  bool work_extrapolated_ = false;
   bool extrapolated_ = false;
 };
 

@@ -80,8 +80,8 @@ void StepModel::BlockWalk::forward() {
     }
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
-    memory(c.traffic(shape.forward_traffic, shape.forward_kernels), Term::forward);
     product(shape.forward, Term::forward);
+    memory(c.traffic(shape.forward_traffic, shape.forward_kernels), Term::forward);
     c.span(Stream::compute, "forward", i, start, c.now);
   }
 }

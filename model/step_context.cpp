@@ -40,13 +40,13 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
                          m.machine_.copy_bandwidth.value.value()),
       link_z(s.of(Source::link)),
-      collective_slowdown(std::max(1.0, m.link_.beside_compute.shifted(s.of(Source::contention)))),
-      beside_memory(std::max(0.0, m.link_.beside_memory.shifted(s.of(Source::contention)))),
-      beside_flops(std::max(0.0, m.link_.beside_flops.shifted(s.of(Source::contention)))),
+      collective_slowdown(std::max(1.0, m.link_->beside_compute.shifted(s.of(Source::contention)))),
+      beside_memory(std::max(0.0, m.link_->beside_memory.shifted(s.of(Source::contention)))),
+      beside_flops(std::max(0.0, m.link_->beside_flops.shifted(s.of(Source::contention)))),
       // A kernel may leave room from its beginning or none until its end: the interval spans both.
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
-      burst(m.link_.burst.value.value()) {
+      burst(m.link_->burst.value.value()) {
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
     // untouched to the worst wave.
@@ -56,7 +56,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
         z >= 0 ? even + z * (std::max(even, kWorstWaveSlowdown) - even) : even + z * (even - 1.0);
   }
   if (m.machine_.device.multiprocessors == 0)
-    share_core(m.link_.shared_core ? m.link_.shared_core : m.machine_.shared_core);
+    share_core(m.link_->shared_core ? m.link_->shared_core : m.machine_.shared_core);
 }
 
 // CPU ranks: what the collectives take of the core is spread over the time they run.
@@ -76,19 +76,10 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
             (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
 }
 
-double StepModel::Context::product(const Work& work) const {
-  const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
-  return work.seconds * std::max(0.05, moved) * clock;
-}
-
 double StepModel::Context::backward(const Shape& shape) const {
   double seconds = traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory;
   for (const Work& work : shape.backward) seconds += product(work);
   return seconds;
-}
-
-double StepModel::Context::traffic(double bytes, int kernels) const {
-  return bytes * copy_rate + kernels * gap;
 }
 
 double StepModel::Context::optimizer() const {
@@ -111,13 +102,25 @@ double StepModel::Context::collective(std::size_t i) const {
   return link_z >= 0 ? c.time * moved : c.time / moved;
 }
 
-double StepModel::Context::memory_share(std::size_t i, double seconds) const {
-  if (const auto& measured = model.machine_.memory_beside)
-    return std::max(0.0, measured->shifted(shift.of(Source::contention)) - 1.0);
-  if (!(seconds > 0)) return 0;
+MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) const {
+  const double multiprocessors = model.machine_.device.multiprocessors;
+  const auto& measured = model.machine_.memory_beside;
+  // What a core gives to the collective its memory-bound work loses as its products do.
+  if (!measured && multiprocessors == 0) return {1.0 - 1.0 / fluid, 1.0, fluid, 1.0};
   const Exchange& c = model.collectives_[i];
-  const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
-  return std::min(1.0, collective_traffic * bus_bytes / seconds);
+  double asked = 0;
+  double most = 1;
+  if (measured) {
+    asked = measured->shifted(shift.of(Source::contention)) - 1.0;
+  } else if (seconds > 0) {
+    const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
+    asked = std::min(1.0, collective_traffic * bus_bytes / seconds);
+    most = std::min<double>(model.channels_, multiprocessors - 1) / multiprocessors;
+  }
+  // The work asks for all of the memory; each gets its part of what both ask for.
+  const double share = std::min(most, asked / (1.0 + asked));
+  if (!(share > 0)) return {};
+  return {share, share / asked, 1.0 / (1.0 - share), asked / share};
 }
 
 double StepModel::Context::collective_after(double idle, std::size_t i) {
@@ -128,9 +131,8 @@ double StepModel::Context::collective_after(double idle, std::size_t i) {
   return sustained - saved;
 }
 
-void StepModel::Context::span(Stream stream, std::string_view what, std::size_t index, double start,
+void StepModel::Context::draw(Stream stream, std::string_view what, std::size_t index, double start,
                               double end) const {
-  if (timeline == nullptr || end <= start) return;
   timeline->spans.push_back(
       {std::string(what) + " " + std::to_string(index), stream, Seconds(start), Seconds(end)});
 }

@@ -1,12 +1,22 @@
 // Constants of one walk over a step, moved by a shift, and the walk's state. For the walk alone.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "model/step.hpp"
 
 namespace ddpx {
+
+// What a collective takes of the memory beside work that wants all of it: a share of its bandwidth,
+// and the collective's speed there over its speed alone.
+struct MemoryTaken {
+  double share = 0;
+  double speed = 1;
+  double work_stretch = 1;  // 1 / (1 - share)
+  double stretch = 1;       // 1 / speed
+};
 
 struct StepModel::Context {
   const StepModel& model;
@@ -30,21 +40,30 @@ struct StepModel::Context {
 
   Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t);
 
-  [[nodiscard]] double product(const Work& work) const;
+  [[nodiscard]] double product(const Work& work) const {
+    const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
+    return work.seconds * std::max(0.05, moved) * clock;
+  }
   [[nodiscard]] double backward(const Shape& shape) const;
-  [[nodiscard]] double traffic(double bytes, int kernels) const;
+  [[nodiscard]] double traffic(double bytes, int kernels) const {
+    return bytes * copy_rate + kernels * gap;
+  }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);
-  // Share of the memory bandwidth that collective `i` takes while it runs for `seconds`: measured,
-  // or by the rate it reaches itself, which for a short message is far below the link's.
-  [[nodiscard]] double memory_share(std::size_t i, double seconds) const;
+  // Of collective `i` that takes `seconds` alone: measured, or by the rate it reaches itself (for a
+  // short message far below the link's) up to the share of the GPU that it holds.
+  [[nodiscard]] MemoryTaken memory_taken(std::size_t i, double seconds) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
-            double end) const;
+            double end) const {
+    if (timeline != nullptr && end > start) draw(stream, what, index, start, end);
+  }
 
  private:
+  void draw(Stream stream, std::string_view what, std::size_t index, double start,
+            double end) const;
   void share_core(const std::optional<SharedCore>& core);
 };
 

@@ -7,8 +7,8 @@
 namespace ddpx {
 
 const Link& StepModel::link_of(const Exchange& exchange) const {
-  if (!job_.strategy.hybrid) return link_;
-  return link_.levels[exchange.between ? 1 : 0];
+  if (!job_.strategy.hybrid) return *link_;
+  return link_->levels[exchange.between ? 1 : 0];
 }
 
 void StepModel::add_exchange(Exchange exchange) {
@@ -32,15 +32,20 @@ void StepModel::add_exchange(Exchange exchange) {
   collectives_.push_back(exchange);
 }
 
-void StepModel::price_buckets() {
+void StepModel::fill_buckets() {
   const double element = network_.gradient_element_bytes();
-  const DType own = element < kGradientBytes ? DType::bf16 : DType::fp32;
   std::vector<Bytes> arrival;
   arrival.reserve(tensors_);
   for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer) {
     for (double elements : layer->tensors) arrival.emplace_back(element * elements);
   }
   assign_buckets(arrival, job_.strategy.bucket_limits(), buckets_);
+}
+
+void StepModel::price_buckets() {
+  const double element = network_.gradient_element_bytes();
+  const DType own = element < kGradientBytes ? DType::bf16 : DType::fp32;
+  if (buckets_.empty()) fill_buckets();
   collectives_.reserve(buckets_.size() + 1);
   Exchange all_reduce;
   all_reduce.wire = job_.strategy.compression.value_or(own);
@@ -61,11 +66,11 @@ void StepModel::price_buckets() {
 // Per unit all-gather, reduce-scatter and, with replicas, the all-reduce of what a rank keeps.
 void StepModel::price_blocks() {
   const Strategy& strategy = job_.strategy;
-  if (strategy.hybrid && link_.levels.empty()) {
+  if (strategy.hybrid && link_->levels.empty()) {
     throw InputError("--strategy",
                      "'" + describe(strategy) +
                          "' shards inside a node and all-reduces between nodes, and the link " +
-                         link_.name + " has no such levels; give --gpus " +
+                         link_->name + " has no such levels; give --gpus " +
                          std::to_string(strategy.hybrid->replicas) + "x" +
                          std::to_string(strategy.hybrid->shards) + " and --inter-link");
   }
@@ -115,7 +120,7 @@ void StepModel::price_collectives() {
   // A broadcast moves no more than an all-reduce of as many bytes and waits no longer.
   for (const double bytes : network_.captured->broadcast_bytes) {
     broadcasts_ +=
-        price(link_, {Collective::all_reduce, DType::fp32, Bytes(bytes), job_.gpus}).time.value();
+        price(*link_, {Collective::all_reduce, DType::fp32, Bytes(bytes), job_.gpus}).time.value();
   }
 }
 

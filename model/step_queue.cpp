@@ -12,7 +12,7 @@ StepModel::Queue::Queue(Context& context, std::size_t collectives)
 }
 
 double StepModel::Queue::next() const {
-  return begun_ == 0 ? all_[0].ready : std::max(all_[begun_].ready, end());
+  return std::max({all_[begun_].ready, begun_ == 0 ? 0.0 : end(), no_room_until_});
 }
 
 void StepModel::Queue::begin(double time, double slowdown, double delay) {
@@ -22,7 +22,7 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
   entry.start = time;
   entry.alone = context_.collective_after(time - free, entry.exchange);
   const double length = entry.alone * slowdown + delay;
-  entry.memory_share = context_.memory_share(entry.exchange, length);
+  entry.memory = context_.memory_taken(entry.exchange, length);
   entry.end = time + length;
   ++begun_;
 }
@@ -42,19 +42,6 @@ double StepModel::Queue::slowdown_beside(const Work& work) const {
          context_.beside_flops * (work.flops_rate / kFlopsUnit);
 }
 
-// When a collective that is ready `ready` after the product's beginning has room in it.
-double StepModel::Queue::room_for(double ready, double kernel, const Work& work) const {
-  if (!work.grid) {
-    // It comes at any moment of a kernel that has room after a share r of its time: r^2 / 2 of the
-    // kernel on average.
-    return ready + 0.5 * context_.room_in_unknown * context_.room_in_unknown * kernel;
-  }
-  const double began = std::floor(ready / kernel) * kernel;
-  const Seconds room = room_after(*work.grid, context_.model.machine_.device.multiprocessors,
-                                  context_.model.channels_, Seconds(kernel));
-  return std::max(ready, began + room.value());
-}
-
 double StepModel::Queue::beside_product(double alone, const Work& work) {
   const StepModel& model = context_.model;
   const int multiprocessors = model.machine_.device.multiprocessors;
@@ -64,41 +51,76 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   const double slowdown = slowdown_beside(work);
   const double running = std::max(0.0, left().value());
   const Seconds beside(running * slowdown);
-  const double length = (work.grid ? beside_collective(Seconds(alone), *work.grid, multiprocessors,
-                                                       model.channels_, beside, work.wave_cost)
-                                   : beside_collective(Seconds(alone), context_.fluid, beside))
-                            .value();
+  // Later collectives find room in the kernel itself, or in one of those that unknown work is made
+  // of.
+  BesideCollective kernel;
+  if (work.grid) {
+    kernel = beside_collective(Seconds(alone), *work.grid, multiprocessors, model.channels_, beside,
+                               work.wave_cost);
+  } else {
+    kernel.time = beside_collective(Seconds(alone), context_.fluid, beside);
+    // It comes at any moment of a kernel that has room after a share r of its time: r^2 / 2 of the
+    // kernel on average.
+    kernel.room = 0.5 * context_.room_in_unknown * context_.room_in_unknown /
+                  std::max(1.0, work.kernels) * kernel.time;
+  }
+  double length = kernel.time.value();
   if (running > 0)
     all_[begun_ - 1].end += std::min(beside.value(), length) * (1.0 - 1.0 / slowdown);
-  // Collectives that come later find room in one of the kernels this work is made of.
-  const double kernel = length / std::max(1.0, work.kernels);
   while (begun_ < all_.size()) {
     const double ready = next() - now;
-    const double at = room_for(ready, kernel, work);
+    const double at =
+        work.grid ? std::max(ready, kernel.room.value()) : ready + kernel.room.value();
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
-    const double slowed = std::min(all_[begun_ - 1].alone * slowdown, length - at);
-    all_[begun_ - 1].end += slowed * (1.0 - 1.0 / slowdown);
+    const double slowed = all_[begun_ - 1].alone * slowdown;
+    // One that waited for a grid's last blocks takes nothing from it; of an unknown grid nobody
+    // knows.
+    if (!work.grid)
+      length =
+          at + beside_collective(Seconds(length - at), context_.fluid, Seconds(slowed)).value();
+    all_[begun_ - 1].end += std::min(slowed, length - at) * (1.0 - 1.0 / slowdown);
   }
+  no_room_until_ = now + length;
   return length;
 }
 
 double StepModel::Queue::beside_memory(double alone) {
   begin_until(context_.now);
   const double now = context_.now;
-  std::size_t first = begun_;
-  while (first > 0 && all_[first - 1].end > now) --first;
+  while (ended_ < begun_ && !(all_[ended_].end > now)) ++ended_;
+  double time = now;
+  double left = alone;  // of the work
   double lost = 0;
-  double left = alone;
-  for (std::size_t i = first; i < begun_; ++i) {
+  double late = 0;  // by which collectives are put off
+  std::size_t i = ended_;
+  for (; left > 0 && i < all_.size(); ++i) {
+    if (i < begun_) {
+      if (all_[i].start > now) all_[i].start += late;
+      all_[i].end += late;
+    } else if (next() < time + left) {
+      begin(next(), context_.collective_slowdown, 0);
+    } else {
+      break;
+    }
     Entry& entry = all_[i];
-    const double beside = std::min(left, entry.end - std::max(entry.start, now));
-    if (entry.start > now) entry.start += lost;
-    lost += entry.memory_share * beside;
-    entry.end += lost;
-    left -= beside;
+    const double pause = std::clamp(entry.start - time, 0.0, left);
+    time += pause;
+    left -= pause;
+    const MemoryTaken& memory = entry.memory;
+    const double running =
+        std::min((entry.end - time) * memory.stretch, left * memory.work_stretch);
+    time += running;
+    left = std::max(0.0, left - running * (1.0 - memory.share));
+    lost += running * memory.share;
+    const double behind = running * (1.0 - memory.speed);
+    entry.end += behind;
+    late += behind;
   }
-  begin_until(now + alone + lost);
+  for (; late > 0 && i < begun_; ++i) {
+    all_[i].start += late;
+    all_[i].end += late;
+  }
   return alone + lost;
 }
 

@@ -51,18 +51,19 @@ class StepModel::Queue {
     double start = 0;
     double end = 0;
     double alone = 0;
-    double memory_share = 0;  // of the memory's bandwidth that it takes
+    MemoryTaken memory{};
   };
   [[nodiscard]] double end() const { return begun_ == 0 ? 0.0 : all_[begun_ - 1].end; }
   // When the next that has not begun can.
   [[nodiscard]] double next() const;
   void begin(double time, double slowdown, double delay);
   [[nodiscard]] double slowdown_beside(const Work& work) const;
-  [[nodiscard]] double room_for(double ready, double kernel, const Work& work) const;
 
   Context& context_;
   bool waits_;  // for room
   std::size_t begun_ = 0;
+  std::size_t ended_ = 0;     // before memory-bound work that began, at least so many had
+  double no_room_until_ = 0;  // what found no room in a product begins after it
   std::vector<Entry> all_;
 };
 

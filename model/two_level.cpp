@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "model/error.hpp"
@@ -85,10 +86,11 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
 
 namespace {
 
-// Curves of the three collectives by NCCL's model of `topology`.
-void add_curves(Link& link, const NcclTopology& topology, double error) {
-  for (Collective kind :
-       {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+// Curves of `kinds` by NCCL's model of `topology`.
+void add_curves(Link& link, const NcclTopology& topology, double error,
+                std::initializer_list<Collective> kinds) {
+  link.curves.reserve(kinds.size());
+  for (const Collective kind : kinds) {
     const std::vector<NcclCost> costs = nccl_costs(kind, topology);
     std::vector<CurvePoint> points;
     double last = 0;
@@ -121,7 +123,8 @@ Link between_nodes(const Link& between, const NcclTopology& cluster, double erro
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
   link.channels = between.channels;
   link.source = between.source;
-  add_curves(link, topology, error);
+  // Replicas of shards exchange nothing else between nodes.
+  add_curves(link, topology, error, {Collective::all_reduce});
   return link;
 }
 
@@ -142,7 +145,8 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_flops = inside.beside_flops;
   link.source = inside.source + "; " + between.source;
   const double error = std::hypot(between.bandwidth.relative_error, kModelError);
-  add_curves(link, topology, error);
+  add_curves(link, topology, error,
+             {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   link.levels = {inside, between_nodes(between, topology, error)};
   return link;
 }

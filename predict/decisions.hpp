@@ -14,6 +14,14 @@
 
 namespace ddpx {
 
+// Memory of one GPU; size 0 and no words where it is not known.
+struct GpuMemory {
+  Bytes size{};
+  std::string from;  // "--gpu-memory", "machine t4x2", ...
+
+  [[nodiscard]] bool holds(Bytes needed) const { return !(size.value() > 0) || needed <= size; }
+};
+
 // What such an answer is about.
 struct Situation {
   std::string network;
@@ -46,6 +54,7 @@ struct UnknownRow {
   double now = 0;                    // bytes per second, seconds, samples, ...
   Solution solution;                 // its value is in the unit of `now`
   std::optional<double> parameters;  // of the model at the solution
+  std::string flags;                 // that give this model, where its size alone does not
   bool fits = true;  // a boundary's job in the GPU's memory, as far as that is known
 };
 

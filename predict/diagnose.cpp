@@ -232,6 +232,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
                       c.parameters.value_or(0));
   result.verdict = words.verdict;
   result.next = words.next;
+  result.notes = c.run.notes;
   add_notes(c, result);
   return result;
 }

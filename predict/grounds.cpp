@@ -174,12 +174,11 @@ std::vector<std::string> outside_calibration(const Machine& machine, const Link&
   return list;
 }
 
-std::optional<std::string> does_not_fit(const Machine& machine, const std::string& what,
+std::optional<std::string> does_not_fit(const GpuMemory& memory, const std::string& what,
                                         Bytes needed) {
-  const Bytes has = machine.device.memory;
-  if (has.value() <= 0 || needed <= has) return std::nullopt;
-  return what + " needs at least " + size_text(needed) + " on each GPU and a " +
-         machine.device.name + " has " + size_text(has) + ": it does not fit";
+  if (memory.holds(needed)) return std::nullopt;
+  return what + " needs at least " + size_text(needed) + " on each GPU, which has " +
+         size_text(memory.size) + " (" + memory.from + "): it does not fit";
 }
 
 Explanation explain(const Machine& machine, const Link& link, const Network& network,

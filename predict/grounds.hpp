@@ -16,8 +16,8 @@ namespace ddpx {
 [[nodiscard]] std::vector<std::string> outside_calibration(const Machine& machine, const Link& link,
                                                            const Network& network, const Job& job);
 
-// That a GPU needs more memory than the machine's has, where it does. `what` is said to need it.
-[[nodiscard]] std::optional<std::string> does_not_fit(const Machine& machine,
+// That a GPU needs more memory than it has, where it does. `what` is said to need it.
+[[nodiscard]] std::optional<std::string> does_not_fit(const GpuMemory& memory,
                                                       const std::string& what, Bytes needed);
 
 // The step's collectives with their bandwidth, in the order they run.

@@ -107,12 +107,12 @@ void add_decision(CommandLine& line, Options& o) {
 
 void add_diagnosis(CommandLine& line, Options& o) {
   constexpr const char* kGroup = "Diagnosis";
-  line.one(
-      kGroup, "--diagnose", o.diagnose, "t1=TIME,tN=TIME,...",
-      "instead: what is wrong, from steps measured on 1, N,\n... GPUs (or r1=, rN=: samples/s "
-      "with --batch);\nalso busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
-      "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
-      "communication");
+  line.one(kGroup, "--diagnose", o.diagnose, "t1=TIME,tN=TIME,...|FILE",
+           "instead: what is wrong, from steps measured on 1, N,\n... GPUs (or r1=, rN=: samples/s "
+           "with --batch; FILE:\na table of them, headed bench Plan metric GPU1 GPU2);\nalso "
+           "busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
+           "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
+           "communication");
   line.one(kGroup, "--rank-compute", o.rank_compute, "TIME,...|FILE",
            "each rank's compute before the exchange; FILE: a\nlog with lines as Rank 3: 9.40ms");
   line.one(kGroup, "--rank-wall", o.rank_wall, "TIME,...|FILE",
@@ -129,8 +129,9 @@ void add_answer(CommandLine& line, Options& o) {
       kAnswer, "--rank-strategies", o.rank_strategies,
       "instead: strategies side by side, what each gains\nover ddp, its memory and batch; exit "
       "code 1 when\nnone fits");
-  line.one(kAnswer, "--gpu-memory", o.gpu_memory, "SIZE",
-           "of one GPU, as 16GB, for --rank-strategies\n(default: the machine's)");
+  line.one(
+      kAnswer, "--gpu-memory", o.gpu_memory, "SIZE",
+      "of one GPU, as 16GB: what fits is said, ranked and\nplanned by it (default: the machine's)");
   line.many(
       kAnswer, "--require", o.requirements, "METRIC=VALUE",
       "instead: the link, batch, accumulation, model size\nor GPU count that meets "

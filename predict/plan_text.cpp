@@ -152,11 +152,22 @@ std::string choice_text(const ForecastDocument& document) {
   const auto plans =
       std::count_if(document.rows.begin(), document.rows.end(),
                     [&](const ForecastRow& row) { return !repeated(document, row); });
+  const std::string memory =
+      size_text(decision.memory.size) + " (" + ascii(decision.memory.from) + ")";
+  const auto large = std::count_if(
+      document.rows.begin(), document.rows.end(),
+      [&](const ForecastRow& row) { return !row.plan->fits && !repeated(document, row); });
+  const std::string left_out =
+      large == 0
+          ? ""
+          : " " + std::to_string(large) + (large == 1 ? " plan does" : " plans do") +
+                " not fit in " + memory + " and " + (large == 1 ? "is" : "are") + " left out.";
   if (decision.row) {
     const ForecastRow& row = document.rows[*decision.row];
     std::string text = "Cheapest of " + std::to_string(plans) + " plans" + by + ": " +
                        plan_name(document, row) + ", " + time_of(row) + ", " +
                        money_text(question, row.plan->cost()->value) + ".";
+    text += left_out;
     if (!decision.certain)
       text += " It is too close to call: the end of its interval misses the deadline.";
     return wrapped(text);
@@ -167,9 +178,9 @@ std::string choice_text(const ForecastDocument& document) {
         (fastest == nullptr || row.plan->time()->value < fastest->plan->time()->value))
       fastest = &row;
   }
-  if (fastest == nullptr) return wrapped("No plan fits in the GPU's memory.");
+  if (fastest == nullptr) return wrapped("No plan fits in " + memory + ".");
   return wrapped("No plan of " + std::to_string(plans) + " is done" + by + ": the fastest, " +
-                 plan_name(document, *fastest) + ", takes " + time_of(*fastest) + ".");
+                 plan_name(document, *fastest) + ", takes " + time_of(*fastest) + "." + left_out);
 }
 
 // Plans that pay in samples per second and not in time to target.

@@ -37,8 +37,7 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   if (setting.query.plan.asked()) {
     const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
     row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.given->name);
-    row.plan->fits = !(machine.device.memory.value() > 0) ||
-                     memory_needed(network, job) <= machine.device.memory;
+    row.plan->fits = gpu_memory_of(setting.query).holds(memory_needed(network, job));
   }
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
   if (row.explanation && job.gpus == 1 && row.forecast.one_gpu_measured)
@@ -152,7 +151,7 @@ class Runner {
     hungriest_ = network.name + " at batch " + count_text(job.batch_per_rank);
   }
   void warn_of_memory() {
-    if (auto warning = does_not_fit(query_.machine, hungriest_, most_memory_))
+    if (auto warning = does_not_fit(gpu_memory_of(query_), hungriest_, most_memory_))
       warn(std::move(*warning));
     for (const RequirementRow& row : document_.requirements)
       for (const std::string& warning : row.warnings) warn(warning);
@@ -163,6 +162,7 @@ class Runner {
   void decide() {
     document_.decision.emplace();
     document_.decision->question = query_.plan;
+    document_.decision->memory = gpu_memory_of(query_);
     std::vector<Plan> plans;
     for (const ForecastRow& row : document_.rows) plans.push_back(row.plan.value());
     if (!query_.plan.samples || query_.networks.size() > 1 ||

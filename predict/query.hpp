@@ -15,6 +15,8 @@ struct ModelSize {
   std::string what;  // "width", "hidden", "parameters"
   Axis axis;
   std::function<Network(double)> at;
+  // The options that give such a model, where its size alone is not one; empty otherwise.
+  std::function<std::string(double)> flags{};
 };
 
 // One network, or a family along a sweep. Networks are made one at a time: a long sweep never holds

@@ -15,20 +15,22 @@ Situation situation_of(const Setting& setting, const Network& network) {
   return of;
 }
 
+GpuMemory gpu_memory_of(const Query& query) {
+  const Machine& machine = query.machine;
+  if (query.gpu_memory) return {*query.gpu_memory, "--gpu-memory"};
+  if (machine.device.memory.value() > 0) return {machine.device.memory, "machine " + machine.name};
+  if (const GpuType* type = gpu_type_of(machine.device))
+    return {type->memory_gib * kGiB, std::string(type->title)};
+  return {};
+}
+
 RankingRow ranking_of(const Setting& setting, const Network& network) {
   const Machine& machine = setting.query.machine;
   RankingRow row;
   row.of = situation_of(setting, network);
-  if (setting.query.gpu_memory) {
-    row.memory = *setting.query.gpu_memory;
-    row.memory_from = "--gpu-memory";
-  } else if (machine.device.memory.value() > 0) {
-    row.memory = machine.device.memory;
-    row.memory_from = "machine " + machine.name;
-  } else if (const GpuType* type = gpu_type_of(machine.device)) {
-    row.memory = type->memory_gib * kGiB;
-    row.memory_from = type->title;
-  }
+  const GpuMemory memory = gpu_memory_of(setting.query);
+  row.memory = memory.size;
+  row.memory_from = memory.from;
   const RankQuestion question{machine,     setting.link,  network,
                               setting.job, setting.nodes, row.memory};
   row.ranking = rank_strategies(question);

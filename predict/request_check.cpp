@@ -74,8 +74,6 @@ void refuse(bool given, const char* flag, const std::string& why) {
 // Strategies side by side, and requirements: what of a forecast they leave no room for.
 void check_decisions(const Options& o) {
   const bool require = !o.requirements.empty();
-  refuse(o.gpu_memory && !o.rank_strategies, "--gpu-memory",
-         "cannot change a forecast; it says what fits beside --rank-strategies");
   if (!o.rank_strategies && !require) return;
   refuse(o.rank_strategies && require, "--require",
          "and --rank-strategies are two questions; give one of them");

@@ -1,6 +1,7 @@
 #include "predict/request_decisions.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
@@ -54,20 +55,28 @@ ModelSize size_of(const std::string& spec) {
   return size;
 }
 
-ModelSize size_of(const Network& network) {
-  const double now = network.parameters();
+ModelSize size_of(const Machine& machine, const Job& job, const MeasuredModel& model,
+                  double given_step_s) {
+  const double now = model.parameters;
+  const auto grown = [model](double factor) {
+    return MeasuredModel{model.parameters * factor, model.step * factor, model.batch};
+  };
+  const Seconds update =
+      optimizer_traffic(job.optimizer, now) / machine.update_bandwidth(job.optimizer).value;
+  // Shorter steps would be launches and no update.
+  const double least = 2 * (machine.kernel_gap.value / (model.step - update));
   ModelSize size;
   size.what = "parameters";
-  size.axis = {std::max(now / kMostGrowth, static_cast<double>(network.tensor_count())),
+  size.axis = {std::max(now * std::max(1 / kMostGrowth, least), double{OpaqueShape{}.tensors}),
                now * kMostGrowth, now, 0};
-  size.at = [network, now](double parameters) {
-    Network scaled = network;
-    for (Layer& layer : scaled.layers) {
-      for (double& elements : layer.tensors) elements *= parameters / now;
-      layer.forward_seconds_per_sample *= parameters / now;
-      layer.backward_seconds_per_sample *= parameters / now;
-    }
-    return scaled;
+  size.at = [machine, job, grown, now](double parameters) {
+    return measured_network(machine, job, grown(parameters / now));
+  };
+  size.flags = [now, given_step_s](double parameters) {
+    char text[80];
+    std::snprintf(text, sizeof text, "--params %.0f --step-time %.6gms", parameters,
+                  1e3 * given_step_s * parameters / now);
+    return std::string(text);
   };
   return size;
 }

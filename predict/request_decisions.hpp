@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "predict/measured.hpp"
 #include "predict/options.hpp"
 #include "predict/query.hpp"
 
@@ -14,7 +15,9 @@ void take_decisions(Query& query, const Options& options);
 
 // A generator's network grows by its width (mlp) or its hidden size (gpt, in steps of its heads).
 [[nodiscard]] ModelSize size_of(const std::string& spec);
-// A model known by its step grows as a whole: parameters and compute alike.
-[[nodiscard]] ModelSize size_of(const Network& network);
+// A model known by its step grows as a whole: parameters and step alike. `given_step_s` is the step
+// of --step-time as it was given, seconds.
+[[nodiscard]] ModelSize size_of(const Machine& machine, const Job& job, const MeasuredModel& model,
+                                double given_step_s);
 
 }  // namespace ddpx

@@ -7,6 +7,7 @@
 #include "model/error.hpp"
 #include "model/quantity.hpp"
 #include "predict/rank_report.hpp"
+#include "predict/rate_table.hpp"
 #include "predict/request_gpus.hpp"
 
 namespace ddpx {
@@ -124,12 +125,34 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
   }
 }
 
+// Words, or a file of rates as words.
+std::vector<std::string> words_given(const Options& options, const Resolvers& resolvers,
+                                     MeasuredRun& run) {
+  const std::string& text = options.diagnose.value();
+  if (text.find('=') != std::string::npos || !is_report(text)) return parse_list(kFlag, text);
+  const RateTable table =
+      rate_table(std::string(kFlag) + " " + shown(text), resolvers.text_file(text));
+  std::string note = "Read: " + shown(table.benchmark);
+  if (!table.plan.empty()) note += " (" + shown(table.plan) + ")";
+  note += ".";
+  if (!table.left_out.empty()) {
+    note += " Left out, for they name no plan and so are copies that run side by side:";
+    for (const std::string& name : table.left_out)
+      note += " " + shown(name) + (&name == &table.left_out.back() ? "." : ",");
+  }
+  run.notes.push_back(note);
+  std::vector<std::string> words;
+  for (const auto& [gpus, rate] : table.rates)
+    words.push_back("r" + std::to_string(gpus) + "=" + rate);
+  return words;
+}
+
 }  // namespace
 
 MeasuredRun measured_run(const Options& options, const Resolvers& resolvers, Job job) {
   MeasuredRun run;
   std::map<int, StepPoint> points;
-  for (const std::string& text : parse_list(kFlag, options.diagnose.value())) {
+  for (const std::string& text : words_given(options, resolvers, run)) {
     const Word word = word_of(text, options);
     if (word.kind == "message") {
       if (run.message) reject(text, "is given twice");

@@ -14,8 +14,9 @@ struct MeasuredRun {
   // A collective seen in a trace.
   std::optional<Bytes> message;
   std::optional<Seconds> took;
-  bool by_rate = false;     // a step was given in samples per second
-  bool for_n_gpus = false;  // a word of n GPUs, which --gpus counts
+  bool by_rate = false;            // a step was given in samples per second
+  std::vector<std::string> notes;  // of the file it was read from
+  bool for_n_gpus = false;         // a word of n GPUs, which --gpus counts
 };
 
 // --diagnose, --rank-compute, --rank-wall, --rank-data. Samples per second (rN=) become steps of

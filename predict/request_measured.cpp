@@ -76,6 +76,7 @@ NetworkSeries one_network(Network network) {
 void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
   const std::optional<double> share = share_of(query, options);
   Steps steps = steps_of(options, share);
+  const Seconds given = steps.whole;
   use_any_dtype(query.job, query.machine);
   if (options.gpu && options.machine) {
     // Timed on the machine's GPU, asked for on the other.
@@ -94,7 +95,7 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
                             steps.share.value_or(steps.whole), share.value_or(batch)};
   query.networks = {one_network(measured_network(query.machine, query.job, model))};
   const Network network = query.networks.front().at(0);
-  query.networks.front().size = size_of(network);
+  if (!share) query.networks.front().size = size_of(query.machine, query.job, model, given.value());
   if (share) {
     query.machine.one_gpu_steps.push_back({network.name,
                                            batch,

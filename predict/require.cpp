@@ -1,6 +1,8 @@
 // --require: one unknown at a time, all else as it is.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "model/carry_over.hpp"
 #include "model/error.hpp"
@@ -63,9 +65,16 @@ class Inverse {
   // `unit` turns the axis into the unit that is shown.
   UnknownRow solved(Unknown unknown, std::string what, const Axis& axis, double unit,
                     const std::function<double(double)>& metric_at) const {
-    UnknownRow row{unknown, std::move(what), axis.now * unit, solve(requirement_, axis, metric_at),
-                   std::nullopt};
+    UnknownRow row;
+    row.unknown = unknown;
+    row.what = std::move(what);
+    row.now = axis.now * unit;
+    row.solution = solve(requirement_, axis, metric_at);
     row.solution.value *= unit;
+    for (MetRange& range : row.solution.ranges) {
+      if (range.from) *range.from *= unit;
+      if (range.to) *range.to *= unit;
+    }
     return row;
   }
 
@@ -73,7 +82,7 @@ class Inverse {
   void add(UnknownRow row, const Network& network, const Job& job) {
     if (row.solution.outcome == Outcome::boundary) {
       const auto warning = does_not_fit(
-          s_.query.machine,
+          gpu_memory_of(s_.query),
           describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),
           memory_needed(network, job));
       row.fits = !warning;
@@ -132,22 +141,34 @@ class Inverse {
           "model size: only mlp, gpt and a model known by --params have one");
       return;
     }
-    const auto forecast_at = [&](double x) {
-      return point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+    // The requirement's metric and the speedup: both questions look along the same sizes.
+    std::map<double, std::pair<double, double>> known;
+    const auto at = [&](double x) {
+      if (const auto found = known.find(x); found != known.end()) return found->second;
+      const Forecast f = point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+      return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), f.speedup.value};
     };
-    const auto metric_at = [&](double x) {
-      return metric_of(requirement_.metric, forecast_at(x), s_.job.gpus);
-    };
+    const auto metric_at = [&](double x) { return at(x).first; };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
-    const Network answer = size_->at(row.solution.value);
-    row.parameters = answer.parameters();
+    const Network answer = of_size(row);
     add(std::move(row), answer, s_.job);
     const Requirement even{Metric::speedup, 1};
-    UnknownRow crossing{Unknown::model_size, size_->what, size_->axis.now, {}, std::nullopt};
-    crossing.solution =
-        solve(even, size_->axis, [&](double x) { return forecast_at(x).speedup.value; });
-    crossing.parameters = size_->at(crossing.solution.value).parameters();
-    row_.crossing = crossing;
+    UnknownRow crossing;
+    crossing.unknown = Unknown::model_size;
+    crossing.what = size_->what;
+    crossing.now = size_->axis.now;
+    crossing.solution = solve(even, size_->axis, [&](double x) { return at(x).second; });
+    static_cast<void>(of_size(crossing));
+    row_.crossing = std::move(crossing);
+  }
+
+  // The model that a row answers with, which is noted in it.
+  Network of_size(UnknownRow& row) const {
+    const double size = row.solution.value;
+    Network network = size_->at(size);
+    row.parameters = network.parameters();
+    if (size_->flags && row.solution.outcome == Outcome::boundary) row.flags = size_->flags(size);
+    return network;
   }
 
   // GPUs of one node, or whole nodes; up to what the link is known to join.

@@ -70,6 +70,35 @@ std::string needed_text(const UnknownRow& row) {
          (row.fits ? "" : " (does not fit)");
 }
 
+// All that meets it, where that is not one side of the boundary shown: "up to 8, 12 to 16 and from
+// 24 on".
+std::string ranges_text(const UnknownRow& row) {
+  const std::vector<MetRange>& ranges = row.solution.ranges;
+  if (ranges.empty() || (ranges.size() == 1 && !(ranges[0].from && ranges[0].to))) return "";
+  std::string text = "- " + row.what + ": met ";
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (i > 0) text += i + 1 == ranges.size() ? " and " : ", ";
+    const auto& [from, to] = ranges[i];
+    if (!from) {
+      text += "up to " + value_text(row, *to);
+    } else if (!to) {
+      text += "from " + value_text(row, *from) + " on";
+    } else if (*from == *to) {
+      text += "at " + value_text(row, *from);
+    } else {
+      text += "from " + value_text(row, *from) + " to " + value_text(row, *to);
+    }
+  }
+  return wrapped(text + ".", {.rest = 2});
+}
+
+std::string flags_text(const UnknownRow& row) {
+  if (row.flags.empty()) return "";
+  return wrapped("- " + row.what + " " + value_text(row, row.solution.value) + ", the step in " +
+                     "proportion: " + row.flags,
+                 {.rest = 2});
+}
+
 std::string reached_text(const UnknownRow& row, const Requirement& requirement) {
   std::string reached = metric_text(requirement, row.solution.reached);
   if (row.solution.outcome != Outcome::never) return reached;
@@ -101,8 +130,11 @@ std::string crossing_text(const UnknownRow& row) {
     return "At no " + row.what + " looked at does another GPU pay: at best " +
            factor_text(s.reached) + " at " + value_text(row, s.value) + ".";
   return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") + row.what + " " +
-         value_text(row, s.value) + " (" + amount_text(row.parameters.value_or(0)) +
-         " parameters).";
+         value_text(row, s.value) +
+         (row.what == "parameters"
+              ? ""
+              : " (" + amount_text(row.parameters.value_or(0)) + " parameters)") +
+         ".";
 }
 
 }  // namespace
@@ -125,6 +157,7 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
                reached_text(unknown, row.requirement)});
   }
   text += table.text() + "\n";
+  for (const UnknownRow& unknown : row.unknowns) text += ranges_text(unknown) + flags_text(unknown);
   // A link by figures has its comma: it can be given again as the answer says.
   const bool scaled =
       std::any_of(row.unknowns.begin(), row.unknowns.end(), [](const UnknownRow& u) {
@@ -134,7 +167,9 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
     text += wrapped(
         "xN: the link scaled by this ratio, its curves too; --link X,latency cannot say it.");
   if (row.useful) text += wrapped(useful_text(row));
-  if (row.crossing) text += wrapped(crossing_text(*row.crossing));
+  if (row.crossing)
+    text += wrapped(crossing_text(*row.crossing)) + ranges_text(*row.crossing) +
+            flags_text(*row.crossing);
   for (const std::string& left : row.left_out)
     text += wrapped("- not varied: " + ascii(left), {.rest = 2});
   return text;

@@ -67,6 +67,7 @@ struct ForecastRow {
 // The plan to take of those forecast, and the question all of them answer.
 struct Decision {
   PlanQuestion question;
+  GpuMemory memory;                // that plans have to fit in
   std::optional<std::size_t> row;  // nullopt: none fits, or none meets the deadline
   bool certain = true;             // its whole interval meets the deadline
 };

@@ -1,6 +1,7 @@
 // What stays the same along one sweep: link, GPU count, strategy.
 #pragma once
 
+#include "predict/grounds.hpp"
 #include "predict/query.hpp"
 
 namespace ddpx {
@@ -21,6 +22,9 @@ struct Setting {
 // nvlink. Throws InputError where the machine has measured the link with other counts only.
 [[nodiscard]] const Link& link_at_channels(const Machine& machine, const Link& link,
                                            const Strategy& strategy);
+
+// Of the query's GPUs: as given, else the machine's, else its type's.
+[[nodiscard]] GpuMemory gpu_memory_of(const Query& query);
 
 [[nodiscard]] Situation situation_of(const Setting& setting, const Network& network);
 

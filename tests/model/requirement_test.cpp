@@ -73,6 +73,25 @@ TEST(Solutions, are_the_boundary_nearest_to_now) {
   EXPECT_FALSE(solve(r, {1, 1000, 900, 0}, f).at_least);
 }
 
+TEST(Solutions, hold_every_range_that_meets_the_requirement) {
+  // Met up to 3, from 10 to 100 and from 500 on.
+  const auto f = [](double x) { return x <= 3 || (x >= 10 && x <= 100) || x >= 500 ? 2.0 : 1.0; };
+  const Requirement r{Metric::speedup, 1.5};
+  const std::vector<MetRange> ranges = solve(r, {1, 1000, 900, 0}, f).ranges;
+  ASSERT_EQ(ranges.size(), 3U);
+  EXPECT_FALSE(ranges[0].from);
+  EXPECT_NEAR(*ranges[0].to, 3, 1e-3);
+  EXPECT_NEAR(*ranges[1].from, 10, 1e-3);
+  EXPECT_NEAR(*ranges[1].to, 100, 1e-2);
+  EXPECT_NEAR(*ranges[2].from, 500, 0.1);
+  EXPECT_FALSE(ranges[2].to);
+  const std::vector<MetRange> whole = solve(r, {1, 40, 20, 1}, f).ranges;
+  ASSERT_EQ(whole.size(), 2U);
+  EXPECT_EQ(whole[0].to, 3);
+  EXPECT_EQ(whole[1].from, 10);
+  EXPECT_TRUE(solve(r, {11, 50, 20, 0}, f).ranges.empty());
+}
+
 TEST(Solutions, that_are_none_say_the_best_or_that_all_will_do) {
   const Requirement r{Metric::communication_share, 0.2};
   const Solution never = solve(r, {1, 64, 1, 1}, [](double x) { return 0.3 + 1 / x; });

@@ -92,26 +92,6 @@ TEST(EveryStep, is_at_least_the_work_of_either_stream_and_at_most_their_sum_slow
   }
 }
 
-TEST(EveryStep, never_gains_from_a_slower_link) {
-  Random random(5);
-  for (int round = 0; round < kRounds / 4; ++round) {
-    Setting s = random_setting(random);
-    s.machine.boost.reset();  // waiting cools the chip, and faster products may win
-    s.machine.memory_beside =
-        Estimate<double>{1.0, 0.0, ""};  // a slower link takes less memory bandwidth
-    // Placing blocks is not monotone: a kernel that starts a little later may meet a better wave.
-    s.machine.device.multiprocessors = 0;
-    double last = 0;
-    for (double bandwidth : {1e11, 1e10, 1e9, 1e8}) {
-      Link link = test::line_link(1e-5, bandwidth);
-      if (s.job.strategy.hybrid) link.levels = {link, link};
-      const double total = StepModel(s.machine, link, s.network, s.job).run().total().value();
-      ASSERT_GE(total, last * (1 - 1e-12));
-      last = total;
-    }
-  }
-}
-
 TEST(EveryStep, is_the_same_every_time) {
   Random random(6);
   for (int round = 0; round < 200; ++round) {

@@ -135,10 +135,11 @@ TEST(DdpSteps, slow_kernels_by_their_waves_beside_a_collective) {
   Link link = line_link(0, 1e6);
   link.channels = 2;
   const Step s = step(m, link, one_bucket_per_tensor());
-  EXPECT_DOUBLE_EQ(total(s), 12);
+  constexpr double kStarts = 2.1e-6;  // which a second wave does not take again
+  EXPECT_NEAR(total(s), 12, kStarts);
   EXPECT_DOUBLE_EQ(term(s, Term::backward), 5);
-  EXPECT_DOUBLE_EQ(term(s, Term::contention), 2);
-  EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), 2);
+  EXPECT_NEAR(term(s, Term::contention), 2, kStarts);
+  EXPECT_NEAR(term(s, Term::exposed_communication), 2, kStarts);
 }
 
 TEST(DdpSteps, take_the_strategys_channels_over_the_links) {

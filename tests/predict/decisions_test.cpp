@@ -81,6 +81,37 @@ TEST(RankStrategies, what_only_plans_answer_is_refused_beside_it) {
   }
 }
 
+// 135M parameters: 2.2 GB with DDP's buckets and activations, half of it with FSDP.
+TEST(GpuMemory, leaves_out_plans_that_do_not_fit_and_says_so) {
+  Options o;
+  o.networks = {"mlp:width=4096,depth=8"};
+  o.strategies = {"ddp", "fsdp=block"};
+  o.gpus = "2";
+  o.samples = "1M";
+  o.price = "2";
+  EXPECT_THAT(text_of(answer(o)), Not(HasSubstr("left out")));
+  o.gpu_memory = "1500MB";
+  const ForecastDocument document = answer(o);
+  EXPECT_FALSE(document.unmet());
+  EXPECT_EQ(document.decision->row, 1U);
+  const std::string text = text_of(document);
+  expect_fits(text);
+  EXPECT_THAT(text, HasSubstr("1 plan does not fit in 1.50 GB (--gpu-memory)"));
+  o.gpu_memory = "100MB";
+  EXPECT_TRUE(answer(o).unmet());
+  EXPECT_THAT(text_of(answer(o)), HasSubstr("No plan fits in 100 MB (--gpu-memory)."));
+}
+
+TEST(GpuMemory, is_what_a_forecast_and_a_requirement_warn_of) {
+  for (Options o : {Options{}, require("speedup=1.0001")}) {
+    o.networks = {"mlp:width=1024,depth=8"};
+    EXPECT_TRUE(answer(o).warnings.empty());
+    o.gpu_memory = "10MB";
+    ASSERT_FALSE(answer(o).warnings.empty());
+    EXPECT_THAT(answer(o).warnings.front(), HasSubstr("10.0 MB (--gpu-memory): it does not fit"));
+  }
+}
+
 TEST(Strategies, hsdp_groups_are_the_nodes_that_are_given) {
   Options o;
   o.networks = {"mlp:width=1024,depth=8"};
@@ -89,6 +120,33 @@ TEST(Strategies, hsdp_groups_are_the_nodes_that_are_given) {
   o.inter_link = "fast";
   o.strategies = {"hsdp=4x2"};
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--strategy", "hsdp=4x2", "hsdp=2x4"});
+}
+
+// 100M parameters in 40 ms: where the size is the answer, so is the step.
+TEST(Require, gives_the_flags_of_a_model_known_by_its_step) {
+  for (const char* requirement : {"speedup=1.2", "efficiency=0.65"}) {
+    Options o;
+    o.params = "100M";
+    o.step_time = "40ms";
+    o.batch = "32";
+    o.links = {"fast"};
+    o.requirements = {requirement};
+    const Requirement required = parse_requirement("--require", requirement);
+    const ForecastDocument document = answer(o);
+    for (const UnknownRow& row : document.requirements.front().unknowns) {
+      if (row.unknown != Unknown::model_size) continue;
+      ASSERT_EQ(row.solution.outcome, Outcome::boundary) << requirement;
+      const std::size_t space = row.flags.find(" --step-time ");
+      Options again = o;
+      again.requirements.clear();
+      again.params = row.flags.substr(9, space - 9);
+      again.step_time = row.flags.substr(space + 13);
+      const Forecast f = answer(again).rows.front().forecast;
+      const double reached =
+          required.metric == Metric::speedup ? f.speedup.value : f.speedup.value / 2;
+      EXPECT_NEAR(reached / required.value, 1, 1e-3) << row.flags;
+    }
+  }
 }
 
 TEST(Require, every_requirement_has_to_be_met) {
@@ -151,7 +209,6 @@ TEST(Decisions, leave_no_room_for_options_that_cannot_change_them) {
   refused(o, "--crossover");
   o = Options{};
   o.gpu_memory = "16GB";
-  refused(o, "--gpu-memory");
   o.list_links = true;
   refused(o, "--gpu-memory");
   for (const char* size : {"16", "GB", "-1GB", "0GB", "1e30GB", "16 GB", "nanGB"}) {

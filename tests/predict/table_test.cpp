@@ -249,7 +249,8 @@ TEST(Explain, the_interval_names_its_largest_source_first) {
                    kNormalQuantile90 * 0.02);
   const std::string text = unwrapped(text_of(document));
   EXPECT_NE(text.find("the model's residual 3.3 %."), std::string::npos) << text;
-  EXPECT_LT(text.find("can move it by: link"), text.find("compute 0")) << text;
+  EXPECT_LT(text.find("can move it by: contention 3"), text.find(", link 2")) << text;
+  EXPECT_LT(text.find(", link 2"), text.find(", compute 0")) << text;
 }
 
 TEST(Csv, has_one_header_and_as_many_cells_in_every_row) {
