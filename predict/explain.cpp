@@ -21,7 +21,12 @@ std::string spaced(std::string_view term) {
   return text;
 }
 
-std::string time_or_none(Seconds time) { return time.value() == 0 ? "-" : time_text(time); }
+// What is left of a difference of two equal times is none.
+bool is_none(Seconds time, Seconds step) { return std::abs(time / step) < 1e-12; }
+
+std::string time_or_none(Seconds time, Seconds step) {
+  return is_none(time, step) ? "-" : time_text(time);
+}
 
 std::string terms_text(const ForecastRow& row) {
   const Step& step = row.forecast.step;
@@ -30,9 +35,9 @@ std::string terms_text(const ForecastRow& row) {
   for (std::size_t i = 0; i < kTerms; ++i) {
     const auto term = static_cast<Term>(i);
     const Seconds one = row.forecast.one_gpu_step.term(term);
-    if (step.term(term).value() == 0 && one.value() == 0) continue;
-    table.add({spaced(name(term)), time_or_none(step.term(term)),
-               percent_text(step.term(term) / total), time_or_none(one)});
+    if (is_none(step.term(term), total) && is_none(one, total)) continue;
+    table.add({spaced(name(term)), time_or_none(step.term(term), total),
+               percent_text(step.term(term) / total), time_or_none(one, total)});
   }
   table.add(
       {"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
