@@ -27,11 +27,12 @@ class StepModel::Queue {
   // Time for which collectives that have begun go on.
   [[nodiscard]] Seconds left() const { return Seconds(end() - context_.now); }
   // Length of a product of `alone` that begins now, with what has begun beside it; begins what
-  // finds room within it, and lengthens the collectives by what it takes of the memory.
+  // finds room within it, and lengthens the collectives by what it takes of the memory. What finds
+  // none begins after it.
   [[nodiscard]] double beside_product(double alone, const Work& work);
-  // Length of memory-bound work of `alone` that begins now. It and the collectives beside it each
-  // lose what the other takes, so they end later by as much; cutting the work in two changes
-  // nothing.
+  // Length of memory-bound work of `alone` that begins now; begins what comes while it runs. It and
+  // the collectives beside it share the memory (memory_taken()) and end later by what each loses;
+  // cutting the work in two changes nothing.
   [[nodiscard]] double beside_memory(double alone);
   // No product runs from now until the first `count` have ended: what is left of them goes at its
   // own speed.

@@ -25,34 +25,49 @@ std::string figure_text(const Condition& condition) {
     case ConditionKind::communication:
       return percent_text(condition.figure) + " of the step";
     case ConditionKind::even_work:
-      return condition.known ? "fullest rank " + factor_text(condition.figure) + " the mean"
-                             : "assumed (--imbalance)";
+      return "fullest rank " + factor_text(condition.figure) + " the mean";
     case ConditionKind::no_straggler:
-      return condition.known ? "slowest rank " + factor_text(condition.figure) + " the mean"
-                             : "assumed (--straggler)";
+      return "slowest rank " + factor_text(condition.figure) + " the mean";
     case ConditionKind::loader:
       break;
   }
-  return condition.known ? factor_text(condition.figure) + " of what the ranks consume"
-                         : "must give " + amount_text(condition.figure) + " samples/s";
+  return factor_text(condition.figure) + " of what the ranks consume";
+}
+
+// What nobody measured or stated, and by which flag it would be.
+std::string unknown_text(const Condition& condition) {
+  switch (condition.kind) {
+    case ConditionKind::communication:
+      break;
+    case ConditionKind::even_work:
+      return "work even (--imbalance)";
+    case ConditionKind::no_straggler:
+      return "no rank slow (--straggler)";
+    case ConditionKind::loader:
+      return "loader gives " + amount_text(condition.figure) + " samples/s (--loader-rate)";
+  }
+  return noun(condition.kind);
 }
 
 std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
   TextTable table({{"condition", true}, {"figure", true}, {"costs"}, {"holds", true}});
   std::string broken;
+  std::string assumed;
   for (const Condition& c : *row.conditions) {
-    table.add({noun(c.kind), figure_text(c), c.known ? percent_text(c.lost) : "-",
-               !c.known    ? "unknown"
-               : c.holds() ? "yes"
-                           : "no"});
+    if (!c.known) {
+      assumed += (assumed.empty() ? "" : ", ") + unknown_text(c);
+      continue;
+    }
+    table.add({noun(c.kind), figure_text(c), percent_text(c.lost), c.holds() ? "yes" : "no"});
     if (!c.holds()) broken += (broken.empty() ? "" : "; ") + noun(c.kind);
   }
   const std::string where = setting_text(row.job.gpus, document.device, row.link) + ", " +
                             shortened(ascii(row.network), 48) + ", " + describe(row.job.strategy);
-  const std::string verdict =
-      broken.empty() ? "No condition of ideal scaling that is known is broken: " + where
-                     : "Not ideal for lack of: " + broken + " (" + where + ")";
-  std::string text = "\n" + wrapped(verdict) + table.text();
+  std::string verdict = broken.empty() ? "No condition of ideal scaling that is known is broken"
+                                       : "Not ideal for lack of: " + broken;
+  if (document.rows.size() > 1) verdict += " (" + where + ")";
+  std::string text = "\n" + wrapped(verdict + ".") + table.text();
+  if (!assumed.empty()) text += wrapped("Not known, so assumed: " + assumed + ".");
   if (row.forecast.step.term(Term::host).value() > 0)
     text += wrapped("The host sets the pace; what the device does meanwhile costs nothing.");
   if (row.forecast.step.term(Term::loader).value() > 0)

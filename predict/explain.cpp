@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "predict/text.hpp"
 #include "predict/words.hpp"
@@ -20,7 +21,12 @@ std::string spaced(std::string_view term) {
   return text;
 }
 
-std::string time_or_none(Seconds time) { return time.value() == 0 ? "-" : time_text(time); }
+// What is left of a difference of two equal times is none.
+bool is_none(Seconds time, Seconds step) { return std::abs(time / step) < 1e-12; }
+
+std::string time_or_none(Seconds time, Seconds step) {
+  return is_none(time, step) ? "-" : time_text(time);
+}
 
 std::string terms_text(const ForecastRow& row) {
   const Step& step = row.forecast.step;
@@ -29,9 +35,9 @@ std::string terms_text(const ForecastRow& row) {
   for (std::size_t i = 0; i < kTerms; ++i) {
     const auto term = static_cast<Term>(i);
     const Seconds one = row.forecast.one_gpu_step.term(term);
-    if (step.term(term).value() == 0 && one.value() == 0) continue;
-    table.add({spaced(name(term)), time_or_none(step.term(term)),
-               percent_text(step.term(term) / total), time_or_none(one)});
+    if (is_none(step.term(term), total) && is_none(one, total)) continue;
+    table.add({spaced(name(term)), time_or_none(step.term(term), total),
+               percent_text(step.term(term) / total), time_or_none(one, total)});
   }
   table.add(
       {"step", time_text(total), percent_text(1), time_text(row.forecast.one_gpu_step.total())});
@@ -136,6 +142,28 @@ std::string amdahl_line(const ForecastRow& row) {
                  ".");
 }
 
+// Constants of one origin together, an origin of many addresses cut (--json has it whole).
+std::vector<std::string> by_origin(const std::vector<std::string>& borrowed) {
+  constexpr std::size_t kLongest = 150;
+  std::vector<std::pair<std::string, std::string>> groups;  // origin, constants
+  for (const std::string& line : borrowed) {
+    const std::size_t colon = std::min(line.find(": "), line.size());
+    const std::string origin = line.substr(colon);
+    const auto known = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == origin; });
+    if (known == groups.end()) {
+      groups.emplace_back(origin, line.substr(0, colon));
+    } else {
+      known->second += ", " + line.substr(0, colon);
+    }
+  }
+  std::vector<std::string> lines;
+  lines.reserve(groups.size());
+  for (const auto& [origin, constants] : groups)
+    lines.push_back(shortened(ascii(constants + origin), kLongest));
+  return lines;
+}
+
 std::string list_text(const std::string& head, const std::vector<std::string>& lines,
                       const std::string& none) {
   if (lines.empty()) return none;
@@ -150,8 +178,12 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
   std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link) +
                                              " (" + ascii(row.link_title) + ")"
                                        : "1 x " + ascii(document.device);
-  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) + ", " +
-           describe(row.job.strategy);
+  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) +
+           (row.job.scaling == Scaling::strong ? " of all ranks, " : " per rank, ") +
+           describe(row.job.strategy) + "; machine " + ascii(document.machine) + ", engine " +
+           std::string(name(row.job.engine)) + ", " + std::string(name(row.job.dtype)) + ", " +
+           std::string(name(row.job.optimizer)) + "; bound by " +
+           std::string(name(row.forecast.step.bound_by()));
   const Forecast& f = row.forecast;
   std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
@@ -167,7 +199,7 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
   text += elasticity_line(row);
   text += amdahl_line(row);
   text += interval_lines(row);
-  text += list_text("Borrowed:", row.rests_on,
+  text += list_text("Borrowed:", by_origin(row.rests_on),
                     "Nothing is borrowed: every constant was measured on this machine.\n");
   text += list_text("Outside the calibration:", row.extrapolated,
                     "Nothing lies outside the calibration.\n");

@@ -184,8 +184,11 @@ std::string text_of(const ForecastDocument& document) {
   if (document.rows.empty()) return text;
   text += verdicts_in_words(document);
   text += crossovers_text(document);
-  text += grounds_in_words(document);
-  text += "\n" + rows_text(document);
+  // The explanation of one row holds all that its line of the table does.
+  if (document.rows.size() > 1 || !document.rows.front().explanation) {
+    text += grounds_in_words(document);
+    text += "\n" + rows_text(document);
+  }
   text += plans_text(document);
   for (const ForecastRow& row : document.rows) {
     if (row.explanation) text += "\n" + explanation_text(document, row);

@@ -119,7 +119,7 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   const std::string text = text_for(o);
   EXPECT_THAT(text, HasSubstr("Not ideal for lack of:"));
   EXPECT_THAT(text, HasSubstr("of what the ranks consume"));
-  EXPECT_THAT(text, HasSubstr("assumed (--imbalance)"));
+  EXPECT_THAT(text, HasSubstr("work even (--imbalance)"));
   o.loader_rate.reset();
   o.straggler = "spread=5%";
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
