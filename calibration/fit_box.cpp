@@ -125,6 +125,19 @@ std::string size_words(Bytes bytes) {
   return bytes < kMiB ? line("%.0f KiB", bytes / kKiB) : line("%.0f MiB", bytes / kMiB);
 }
 
+// Both slowdowns. Nothing is fitted on them yet.
+std::string copy_note(const CopyBesideSample& sample) {
+  const auto slowdown = [](const std::vector<double>& beside, const std::vector<double>& alone) {
+    return median(beside) / median(alone);
+  };
+  return line("%s: a copy of %s beside %s of %s takes %.2f times its time, the collective %.2f%s",
+              sample.link.c_str(), size_words(sample.copy.bytes).c_str(),
+              std::string(name(sample.call.kind)).c_str(), size_words(sample.call.bytes).c_str(),
+              slowdown(sample.copy_beside_seconds, sample.copy_alone_seconds),
+              slowdown(sample.collective_beside_seconds, sample.collective_alone_seconds),
+              sample.kernel_share > 0 ? ", by kernel records" : "");
+}
+
 std::string run_words(const CollectiveRun& run) {
   return run.algorithm + " " + run.protocol +
          (run.channels > 0 ? line(" on %d", run.channels) : std::string());
@@ -160,6 +173,8 @@ std::vector<std::string> box_notes(const Measurements& measurements) {
   for (const LoadSample& load : measurements.loads) notes.push_back(load_note(load));
   if (const auto heat = heat_note(measurements.loads)) notes.push_back(*heat);
   if (!measurements.pairs.empty()) notes.push_back(pairs_note(measurements.pairs));
+  for (const CopyBesideSample& sample : measurements.copy_besides)
+    notes.push_back(copy_note(sample));
   for (std::string& note : report_notes(measurements.collectives)) notes.push_back(std::move(note));
   return notes;
 }

@@ -1,5 +1,5 @@
-// What a box's GPUs and pairs say of each other: which one is odd, what a long load costs, how the
-// communication library runs its collectives. Sentences for people; no constant comes of them.
+// What a box's GPUs and pairs say of each other: which one is odd, what a long load costs, what
+// copies and collectives cost each other, how the communication library runs its collectives. Sentences for people; no constant comes of them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ddpx {
 
-// In the order loads, pairs, reports. Nothing measured, nothing said.
+// In the order loads, pairs, copies, reports. Nothing measured, nothing said.
 [[nodiscard]] std::vector<std::string> box_notes(const Measurements& measurements);
 
 }  // namespace ddpx

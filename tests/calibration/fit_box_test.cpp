@@ -72,6 +72,24 @@ TEST(BoxNotes, give_the_range_of_pairs_and_name_a_slow_one) {
               ElementsAre("1 pair of GPUs, each way while both send: 100 to 100 GB/s"));
 }
 
+TEST(BoxNotes, give_both_slowdowns_of_a_copy_beside_a_collective) {
+  Measurements m;
+  CopyBesideSample sample;
+  sample.link = "nvlink";
+  sample.copy.bytes = kMiB * 64;
+  sample.call.bytes = kMiB * 25;
+  sample.copy_alone_seconds = {1.0};
+  sample.copy_beside_seconds = {1.25};
+  sample.collective_alone_seconds = {2.0};
+  sample.collective_beside_seconds = {2.1};
+  sample.kernel_share = 0.5;
+  m.copy_besides = {sample};
+  EXPECT_THAT(
+      box_notes(m),
+      ElementsAre("nvlink: a copy of 64 MiB beside all_reduce of 25 MiB takes 1.25 times its "
+                  "time, the collective 1.05, by kernel records"));
+}
+
 TEST(BoxNotes, give_the_sizes_from_which_on_nccl_does_something_else) {
   Measurements m;
   const auto add = [&](double bytes, CollectiveRun run) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "profiler/cuda/device.hpp"
+#include "profiler/screen.hpp"
 #include "tests/profiler/backend_contract.hpp"
 #include "tests/profiler/engine/mock_device.hpp"
 #include "tests/profiler/ranks.hpp"
@@ -95,6 +96,22 @@ TEST(CudaBackend, copies_beside_collectives_give_four_times) {
       EXPECT_TRUE(s > 0 && s < 1) << s;
     EXPECT_GT(t.product_beside, 0.9 * t.product_alone);
   }
+}
+
+TEST(CudaBackend, collectives_take_after_kernel_records_what_they_took_before) {
+  const int ranks = backend_on_ranks().hardware().ranks;
+  if (ranks == 1) GTEST_SKIP() << "one rank has nobody to communicate with";
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, kMiB * 16, ranks};
+  constexpr int kSamples = 41;
+  const double before = median(backend_on_ranks().sample(call, kSamples));
+  {
+    static Pulse quiet;
+    cuda::CudaBackend recording(quiet);
+    static_cast<void>(recording.kernel(call));
+  }
+  const double after = median(backend_on_ranks().sample(call, kSamples));
+  std::printf("all-reduce after kernel records over before: %.4f\n", after / before);
+  EXPECT_NEAR(after / before, 1, 0.02);
 }
 
 TEST(CudaBackend, without_cupti_everything_is_timed_by_events_and_the_loss_is_said) {
