@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 namespace ddpx::cuda {
@@ -32,9 +31,10 @@ std::unique_ptr<NcclLogging> NcclLogging::start() {
   const char* const asked = std::getenv("NCCL_DEBUG");
   const Reset reset = reset_of_nccl();
   if ((asked != nullptr && *asked != '\0') || reset == nullptr) return nullptr;
-  std::error_code error;
-  std::string path = (std::filesystem::temp_directory_path(error) / "ddpx-nccl-XXXXXX").string();
-  const int file = error ? -1 : ::mkstemp(path.data());
+  const char* const temporary = std::getenv("TMPDIR");
+  std::string path = temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp";
+  path += "/ddpx-nccl-XXXXXX";
+  const int file = ::mkstemp(path.data());
   if (file < 0) return nullptr;
   ::close(file);
   return std::unique_ptr<NcclLogging>(new NcclLogging(std::move(path), reset));
