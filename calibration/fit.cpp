@@ -6,6 +6,7 @@
 #include <map>
 
 #include "calibration/fit_beside.hpp"
+#include "calibration/fit_box.hpp"
 #include "calibration/fit_compute.hpp"
 #include "calibration/fit_host.hpp"
 #include "calibration/fit_links.hpp"
@@ -116,6 +117,7 @@ Machine fit_machine(const Measurements& measurements, const FitOptions& options,
   machine.device = measurements.device;
   machine.measurements = measurements.name;
   machine.notes = measurements.notes;
+  for (std::string& note : box_notes(measurements)) machine.notes.push_back(std::move(note));
   // The native engine's hook is part of its streams; a Python hook's share is a prior.
   if (machine.device.multiprocessors == 0)
     machine.hook_overlap = {1.0, 0.0,

@@ -1,7 +1,10 @@
 #include "calibration/fit_memory.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +73,42 @@ void fit_memory_kernels(const Measurements& measurements, Machine& machine) {
   if (adamw) fit_updates(Optimizer::adamw, *machine.adamw_bandwidth);
 }
 
+// A line through a pass's kernels, each layer's together; nullopt for fewer than three sizes. What
+// it leaves open is the error: narrow layers give these kernels few blocks.
+std::optional<Estimate<BytesPerSecond>> fit_between(const Measurements& measurements,
+                                                    std::initializer_list<RowKernel> kernels,
+                                                    const char* what) {
+  std::map<std::pair<double, double>, std::vector<const ElementwiseSample*>> layers;
+  for (const ElementwiseSample& sample : measurements.elementwise) {
+    if (std::find(kernels.begin(), kernels.end(), sample.work.kernel) != kernels.end() &&
+        sample.work.dtype == DType::fp32)
+      layers[{sample.work.rows, sample.work.columns}].push_back(&sample);
+  }
+  std::vector<CurvePoint> points;
+  for (const auto& [size, samples] : layers) {
+    if (samples.size() != kernels.size()) continue;
+    CurvePoint point;
+    for (const ElementwiseSample* sample : samples) {
+      point.bytes += sample->work.bytes();
+      point.time += Seconds(summarise(sample->seconds, 0).median);
+    }
+    points.push_back(point);
+  }
+  if (points.size() < 3) return std::nullopt;
+  std::sort(points.begin(), points.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; });
+  const ProtocolLine line = line_through(points);
+  double squares = 0;
+  for (const CurvePoint& point : points) {
+    const double off = (line.latency.value + point.bytes / line.bandwidth.value) / point.time - 1;
+    squares += off * off;
+  }
+  const double error = std::sqrt(squares / static_cast<double>(points.size()));
+  return Estimate<BytesPerSecond>{
+      line.bandwidth.value, std::max(kMemoryFloor, error),
+      "from " + std::string(what) + " of " + std::to_string(points.size()) + " sizes"};
+}
+
 // What samples say of one bandwidth. Those that know the memory they went round give a point each,
 // and the largest is the memory's own; others are taken together.
 struct MemoryFit {
@@ -125,7 +164,18 @@ void fit_memory(const Measurements& measurements, const FitOptions& options, Mac
     machine.kernel_gap = {Seconds(launch.median), launch.relative_error,
                           "from " + std::to_string(launches.size()) + " launches"};
   }
-  if (machine.device.multiprocessors > 0) fit_memory_kernels(measurements, machine);
+  if (machine.device.multiprocessors > 0) {
+    fit_memory_kernels(measurements, machine);
+    const auto forward =
+        fit_between(measurements, {RowKernel::bias_relu}, "biases and activations");
+    const auto backward =
+        fit_between(measurements, {RowKernel::relu_gradient, RowKernel::bias_gradient},
+                    "gradients of activations and biases");
+    if (forward && backward) {
+      machine.forward_bandwidth = forward;
+      machine.backward_bandwidth = backward;
+    }
+  }
   for (const auto* bandwidth : {&machine.copy_bandwidth, &machine.optimizer_bandwidth}) {
     if (bandwidth->value.value() > 0) continue;
     throw InputError(options.place, std::string("have neither samples nor a prior for ") +

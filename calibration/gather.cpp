@@ -89,6 +89,8 @@ void add_links(Measurements other, const std::string& path, Gathered& gathered) 
   std::move(other.collectives.begin(), other.collectives.end(),
             std::back_inserter(all.collectives));
   std::move(other.besides.begin(), other.besides.end(), std::back_inserter(all.besides));
+  std::move(other.copy_besides.begin(), other.copy_besides.end(),
+            std::back_inserter(all.copy_besides));
   // A machine's memory was measured with it; links alone bring what their pairs are counted in.
   if (gathered.only_links)
     std::move(other.copies.begin(), other.copies.end(), std::back_inserter(all.copies));

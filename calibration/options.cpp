@@ -36,7 +36,8 @@ void check(const CalibrateOptions& options) {
                                     {"--batches", options.batches.has_value()},
                                     {"--dtypes", options.dtypes.has_value()},
                                     {"--collectives", options.collectives.has_value()},
-                                    {"--only-link", options.only_link}}) {
+                                    {"--only-link", options.only_link},
+                                    {"--no-cupti", options.no_cupti}}) {
     only(!reads, flag, given,
          "says what to measure, and --from measures nothing; drop one of them");
   }
@@ -90,6 +91,10 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
            "all_reduce, all_gather, reduce_scatter\n(default: all)");
   line.flag("Measuring", "--only-link", o.only_link,
             "collectives alone; the result is a links file");
+  line.flag(
+      "Measuring", "--no-cupti", o.no_cupti,
+      "GPUs by CUDA events alone: kernel grids stay unknown,\nwhich widens intervals of steps "
+      "on several GPUs");
   line.many("Measurements", "--from", o.from, "FILE",
             "measurements file, or nccl-tests text or JSON;\nrepeatable: logs, and links measured "
             "by --only-link,\n"

@@ -61,6 +61,9 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
     if (!gpus) throw InputError("--channels", "is NCCL's, and this measures CPU ranks; drop it");
     request.channels = parse_count("--channels", *options.channels, 1, kMostChannels);
   }
+  if (options.no_cupti && !gpus)
+    throw InputError("--no-cupti", "is of GPUs, and this measures CPU ranks; drop it");
+  request.device.kernel_records = !options.no_cupti;
   if (options.link && options.link->empty()) throw InputError("--link", "is empty; give a name");
   request.link = options.link;
   request.only_link = options.only_link;

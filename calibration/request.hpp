@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/options.hpp"
+#include "profiler/backend.hpp"
 #include "profiler/launch.hpp"
 #include "profiler/plan.hpp"
 
@@ -19,6 +20,7 @@ struct MeasureRequest {
   std::optional<int> channels;      // NCCL's, at most
   std::optional<std::string> link;  // name for what joins the ranks
   bool only_link = false;
+  BackendOptions device;
   PlanOptions plan;
 };
 

@@ -2,6 +2,7 @@
 
 #include "calibration/fit.hpp"
 #include "calibration/fit_beside.hpp"
+#include "calibration/fit_box.hpp"
 #include "calibration/fit_links.hpp"
 #include "calibration/summary.hpp"
 #include "io/content_hash.hpp"
@@ -30,6 +31,8 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
   holder.device = gathered.measurements.device;
   fit_links(gathered.measurements, options, holder, report);
   fit_beside(gathered.measurements, holder, report);
+  for (std::string& note : box_notes(gathered.measurements))
+    report.notes.push_back(std::move(note));
   return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};
 }
 

@@ -22,6 +22,11 @@ namespace {
 
 constexpr const char* kProgram = "ddpx-calibrate";
 constexpr int kDeviceExit = 3;
+// What all GPUs run at once: it fills any, in the format that every one has, for long enough to be
+// its clock's affair.
+constexpr Product kLoad{Pass::forward, DType::fp32, 4096, 8192, 8192};
+constexpr Seconds kBurst{1.0};
+constexpr Seconds kHalfAMinute{30.0};
 
 void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& rank) {
   const auto device = make_device(request.backend, rank);
@@ -38,7 +43,7 @@ void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& 
 }
 
 Measurements measured_on(const MeasureRequest& request, Rank& rank) {
-  std::unique_ptr<Backend> backend = make_backend(request.backend, rank);
+  std::unique_ptr<Backend> backend = make_backend(request.backend, rank, request.device);
   const Hardware hardware = backend->hardware();
   if (hardware.ranks != rank.ranks()) {
     throw InputError("the environment",
@@ -47,6 +52,8 @@ Measurements measured_on(const MeasureRequest& request, Rank& rank) {
                          std::to_string(hardware.ranks) +
                          " joined; unset them, or start CPU ranks by mpirun");
   }
+  rank.begin({0, 0, {}, "pairs of GPUs"});
+  const std::vector<PairSample> pairs = backend->pairs();
   rank.begin({0, 0, {}, "a first look"});
   const Plan plan = make_plan(
       request.plan, hardware.ranks, [&](const Operation& o) { return backend->supports(o); },
@@ -56,12 +63,21 @@ Measurements measured_on(const MeasureRequest& request, Rank& rank) {
   context.insert(context.end(), measurements.context.begin(), measurements.context.end());
   measurements.context = std::move(context);
   if (request.link && !measurements.links.empty()) measurements.links.front().name = *request.link;
+  measurements.pairs = pairs;
+  const auto load = [&](Clocks clocks, Seconds time) {
+    if (hardware.device.multiprocessors == 0 || request.only_link) return;
+    rank.begin({0, 0, time, "products on all GPUs at once, " + std::string(name(clocks))});
+    std::vector<RankLoad> ranks = backend->load(kLoad, clocks, time);
+    if (!ranks.empty()) measurements.loads.push_back({kLoad, clocks, std::move(ranks)});
+  };
+  load(Clocks::burst, kBurst);
   SweepHooks hooks;
   hooks.before = [&](const SweepProgress& progress, const Measurements& so_far) {
     rank.begin({progress.done, progress.total, progress.left, progress.operation});
     if (rank.is_first()) rank.publish(io::to_json(so_far));
   };
   sweep(*backend, plan, measurements, hooks);
+  if (request.plan.effort == Effort::full) load(Clocks::sustained, kHalfAMinute);
   backend.reset();  // its connections and memory make room for the engine's
   // A core that computes and issues its own work has no host to measure apart.
   if (hardware.device.multiprocessors > 0 && !request.only_link)
@@ -95,6 +111,28 @@ std::string kept(const RankJob& job, const CalibrateOptions& options) {
   }
 }
 
+// Runs a job of ranks to its end.
+Gathered measured_by(const JobOptions& start, const MeasureRequest& request,
+                     const CalibrateOptions& options) {
+  RankJob job(start);
+  try {
+    ProgressLine line;
+    job.run([&](const JobProgress& progress) {
+      line.show(progress.done, progress.total, progress.operation, progress.left);
+    });
+  } catch (const LinkHung&) {
+    throw;  // before anything was measured
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.what() + kept(job, options));
+  } catch (const Interrupted& error) {
+    throw Interrupted(error.what() + kept(job, options));
+  }
+  const auto results = job.results();
+  if (!results) throw DeviceError("the ranks ended without a result");
+  return {.measurements = io::measurements_from_json(*results, "the ranks' measurements"),
+          .only_links = request.only_link};
+}
+
 }  // namespace
 
 std::string usual_machine_path(const std::string& name) {
@@ -115,7 +153,10 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
       gathered = Gathered{.measurements = std::move(measurements), .only_links = request.only_link};
   } catch (const std::exception& error) {
     const bool refused = dynamic_cast<const InputError*>(&error) != nullptr;
-    rank.fail(error.what(), refused ? RankState::refused : RankState::failed);
+    const bool hung = dynamic_cast<const LinkHung*>(&error) != nullptr;
+    rank.fail(error.what(), refused ? RankState::refused
+                            : hung  ? RankState::link_hung
+                                    : RankState::failed);
     if (rank.has_launcher()) std::_Exit(kDeviceExit);  // the launcher says it
     throw;
   }
@@ -136,21 +177,17 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   start.library = request.library;
   start.transport = request.transport;
   start.channels = request.channels;
-  RankJob job(start);
   try {
-    ProgressLine line;
-    job.run([&](const JobProgress& progress) {
-      line.show(progress.done, progress.total, progress.operation, progress.left);
-    });
-  } catch (const DeviceError& error) {
-    throw DeviceError(error.what() + kept(job, options));
-  } catch (const Interrupted& error) {
-    throw Interrupted(error.what() + kept(job, options));
+    return measured_by(start, request, options);
+  } catch (const LinkHung& error) {
+    // Another way than the one asked for would be another link.
+    if (request.transport != Transport::automatic) throw;
+    start.transport = Transport::shared_memory;
+    Gathered gathered = measured_by(start, request, options);
+    gathered.measurements.notes.push_back(
+        std::string("measured without P2P, by --transport shm: ") + error.what());
+    return gathered;
   }
-  const auto results = job.results();
-  if (!results) throw DeviceError("the ranks ended without a result");
-  return {.measurements = io::measurements_from_json(*results, "the ranks' measurements"),
-          .only_links = request.only_link};
 }
 
 std::string dry_run_text(const CalibrateOptions& options) {

@@ -191,6 +191,10 @@ std::string summary_text(const Machine& machine, const FitReport& report,
     text += constant("AdamW bandwidth", *machine.adamw_bandwidth, 1e9, "GB/s");
     text += points_text(machine.adamw_points);
   }
+  if (machine.forward_bandwidth)
+    text += constant("bias and activation", *machine.forward_bandwidth, 1e9, "GB/s");
+  if (machine.backward_bandwidth)
+    text += constant("their gradients", *machine.backward_bandwidth, 1e9, "GB/s");
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
   if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
   text += host_text(machine);

@@ -53,18 +53,22 @@ struct Store {
     return put(to.optimizers, OptimizerSample{o, std::move(measured.seconds),
                                               std::move(measured.dropped), working_set});
   }
+  std::size_t operator()(const Elementwise& e) const {
+    return put(to.elementwise,
+               ElementwiseSample{e, std::move(measured.seconds), std::move(measured.dropped)});
+  }
   std::size_t operator()(const Launch& /*unused*/) const {
     return put(to.launches, LaunchSample{std::move(measured.seconds), std::move(measured.dropped)});
   }
 };
 
+// The times of `visits` visits; a product's, whatever runs beside the collective.
 BesideSample beside_sample(Backend& backend, const Beside& beside, const std::string& link,
                            int visits, Seconds& spent) {
   BesideSample sample;
   sample.link = link;
-  sample.product = beside.product;
   sample.call = beside.call;
-  for (const BesideTimes& t : backend.sample_beside(beside.product, beside.call, visits)) {
+  for (const BesideTimes& t : backend.sample_beside(beside.work, beside.call, visits)) {
     sample.product_alone_seconds.push_back(t.product_alone);
     sample.product_beside_seconds.push_back(t.product_beside);
     sample.collective_alone_seconds.push_back(t.collective_alone);
@@ -121,13 +125,25 @@ class Sweep {
 
   void carry_out(const Task& task) {
     if (const auto* beside = std::get_if<Beside>(&task.work)) {
-      measurements_.besides.push_back(
-          beside_sample(backend_, *beside, link_, task.stopping.fewest, spent_));
+      BesideSample sample = beside_sample(backend_, *beside, link_, task.stopping.fewest, spent_);
+      if (const auto* product = std::get_if<Product>(&beside->work)) {
+        sample.product = *product;
+        measurements_.besides.push_back(std::move(sample));
+      } else if (const auto* copy = std::get_if<Copy>(&beside->work)) {
+        measurements_.copy_besides.push_back(
+            {std::move(sample.link), *copy, sample.call, std::move(sample.product_alone_seconds),
+             std::move(sample.product_beside_seconds), std::move(sample.collective_alone_seconds),
+             std::move(sample.collective_beside_seconds), sample.kernel_share});
+      }
       return;
     }
     const auto& operation = std::get<Operation>(task.work);
     Measured measured = sampled(task);
-    if (const std::string slow = backend_.slowed_by(); !slow.empty()) ++slowed_[slow];
+    if (const std::string slow = backend_.slowed_by(); !slow.empty()) {
+      ++slowed_[slow];
+      for (DroppedSample& dropped : measured.dropped)
+        dropped.reason += "; device slowed by " + slow;
+    }
     if (!first_product_ && std::holds_alternative<Product>(operation)) {
       first_product_ = &task;
       first_median_ = median(measured.seconds);
@@ -218,11 +234,31 @@ class Sweep {
       if (const auto record = backend_.kernel(largest->call))
         measurements_.links.back().channels = static_cast<int>(record->blocks);
     }
+    ask_for_reports();
     for (const auto& [reason, count] : slowed_)
       measurements_.notes.push_back(std::to_string(count) +
                                     " operations ran on a device slowed by " + reason);
     const std::vector<std::string> notes = backend_.hardware().notes;
     measurements_.notes.insert(measurements_.notes.end(), notes.begin(), notes.end());
+  }
+
+  // How the library says that it ran each size; its channels where no kernel record told them.
+  void ask_for_reports() {
+    std::vector<CollectiveSample>& samples = measurements_.collectives;
+    std::vector<CollectiveCall> calls;
+    for (const CollectiveSample& sample : samples) calls.push_back(sample.call);
+    if (calls.empty()) return;
+    const auto reports = backend_.reported(calls);
+    const CollectiveSample* largest = nullptr;
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      samples[i].reported = reports[i];
+      if (samples[i].call.kind == Collective::all_reduce && reports[i] &&
+          (largest == nullptr || samples[i].call.bytes > largest->call.bytes))
+        largest = &samples[i];
+    }
+    if (largest != nullptr && !measurements_.links.empty() &&
+        measurements_.links.back().channels == 0)
+      measurements_.links.back().channels = largest->reported->channels;
   }
 
   void note_unfinished(std::size_t count) {

@@ -14,6 +14,34 @@ CollectiveCall call_of(const Reader& from) {
   return call;
 }
 
+JsonObject call_json(const CollectiveCall& call) {
+  JsonObject members;
+  members.emplace_back("collective", name(call.kind));
+  members.emplace_back("dtype", name(call.dtype));
+  members.emplace_back("ranks", call.ranks);
+  members.emplace_back("bytes", call.bytes.value());
+  return members;
+}
+
+// What samples of products and of copies have alike.
+template <class Sample>
+void read_collective(const Reader& from, Sample& sample) {
+  const Reader call = from.at("call");
+  call.only({"collective", "dtype", "ranks", "bytes"});
+  sample.link = from.at("link").label();
+  sample.call = call_of(call);
+  sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive();
+  sample.collective_beside_seconds = from.at("collective_beside_times_s").all_positive();
+  if (const auto share = from.find("kernel_share")) sample.kernel_share = share->share();
+}
+
+template <class Sample>
+void append_collective(JsonObject& members, const Sample& sample) {
+  members.emplace_back("collective_alone_times_s", array_json(sample.collective_alone_seconds));
+  members.emplace_back("collective_beside_times_s", array_json(sample.collective_beside_seconds));
+  if (sample.kernel_share > 0) members.emplace_back("kernel_share", sample.kernel_share);
+}
+
 }  // namespace
 
 std::vector<DroppedSample> dropped_of(const Reader& sample) {
@@ -56,37 +84,46 @@ BesideSample beside_sample_of(const Reader& from) {
              "collective_alone_times_s", "collective_beside_times_s", "kernel_share"});
   const Reader product = from.at("product");
   product.only({"pass", "dtype", "rows", "in", "out"});
-  const Reader call = from.at("call");
-  call.only({"collective", "dtype", "ranks", "bytes"});
   BesideSample sample;
-  sample.link = from.at("link").label();
   sample.product = product_of(product);
-  sample.call = call_of(call);
   sample.product_alone_seconds = from.at("product_alone_times_s").all_positive();
   sample.product_beside_seconds = from.at("product_beside_times_s").all_positive();
-  sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive();
-  sample.collective_beside_seconds = from.at("collective_beside_times_s").all_positive();
-  if (const auto share = from.find("kernel_share")) sample.kernel_share = share->share();
+  read_collective(from, sample);
   return sample;
 }
 
 JsonObject sample_json(const BesideSample& sample) {
   JsonObject product;
   append_product(product, sample.product);
-  JsonObject call;
-  call.emplace_back("collective", name(sample.call.kind));
-  call.emplace_back("dtype", name(sample.call.dtype));
-  call.emplace_back("ranks", sample.call.ranks);
-  call.emplace_back("bytes", sample.call.bytes.value());
   JsonObject members;
   members.emplace_back("link", sample.link);
   members.emplace_back("product", std::move(product));
-  members.emplace_back("call", std::move(call));
+  members.emplace_back("call", call_json(sample.call));
   members.emplace_back("product_alone_times_s", array_json(sample.product_alone_seconds));
   members.emplace_back("product_beside_times_s", array_json(sample.product_beside_seconds));
-  members.emplace_back("collective_alone_times_s", array_json(sample.collective_alone_seconds));
-  members.emplace_back("collective_beside_times_s", array_json(sample.collective_beside_seconds));
-  if (sample.kernel_share > 0) members.emplace_back("kernel_share", sample.kernel_share);
+  append_collective(members, sample);
+  return members;
+}
+
+CopyBesideSample copy_beside_sample_of(const Reader& from) {
+  from.only({"link", "bytes", "call", "copy_alone_times_s", "copy_beside_times_s",
+             "collective_alone_times_s", "collective_beside_times_s", "kernel_share"});
+  CopyBesideSample sample;
+  sample.copy.bytes = Bytes(from.at("bytes").positive());
+  sample.copy_alone_seconds = from.at("copy_alone_times_s").all_positive();
+  sample.copy_beside_seconds = from.at("copy_beside_times_s").all_positive();
+  read_collective(from, sample);
+  return sample;
+}
+
+JsonObject sample_json(const CopyBesideSample& sample) {
+  JsonObject members;
+  members.emplace_back("link", sample.link);
+  members.emplace_back("bytes", sample.copy.bytes.value());
+  members.emplace_back("call", call_json(sample.call));
+  members.emplace_back("copy_alone_times_s", array_json(sample.copy_alone_seconds));
+  members.emplace_back("copy_beside_times_s", array_json(sample.copy_beside_seconds));
+  append_collective(members, sample);
   return members;
 }
 

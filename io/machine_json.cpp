@@ -20,6 +20,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "optimizer_points",
                                                 "adamw_bandwidth_bytes_per_s",
                                                 "adamw_points",
+                                                "between_products_bytes_per_s",
                                                 "kernel_gap_s",
                                                 "shared_gap_s",
                                                 "host",
@@ -175,6 +176,11 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   if (const auto adamw = top.find("adamw_bandwidth_bytes_per_s"))
     machine.adamw_bandwidth = estimate_of<BytesPerSecond>(*adamw);
   machine.adamw_points = memory_points_of(top, "adamw_points");
+  if (const auto between = top.find("between_products_bytes_per_s")) {
+    between->only({"forward", "backward"});
+    machine.forward_bandwidth = estimate_of<BytesPerSecond>(between->at("forward"));
+    machine.backward_bandwidth = estimate_of<BytesPerSecond>(between->at("backward"));
+  }
   machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
   if (const auto gap = top.find("shared_gap_s"))
     machine.shared_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
@@ -216,6 +222,12 @@ std::string to_json(const Machine& machine) {
   if (machine.adamw_bandwidth)
     members.emplace_back("adamw_bandwidth_bytes_per_s", estimate_json(*machine.adamw_bandwidth));
   append_memory_points(members, "adamw_points", machine.adamw_points);
+  if (machine.forward_bandwidth && machine.backward_bandwidth) {
+    JsonObject between;
+    between.emplace_back("forward", estimate_json(*machine.forward_bandwidth));
+    between.emplace_back("backward", estimate_json(*machine.backward_bandwidth));
+    members.emplace_back("between_products_bytes_per_s", std::move(between));
+  }
   members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
   if (machine.shared_gap) members.emplace_back("shared_gap_s", estimate_json(*machine.shared_gap));
   members.emplace_back("host", hosts_json(machine.host));

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "io/beside_json.hpp"
+#include "io/box_json.hpp"
 #include "io/operation_json.hpp"
 #include "io/sample_json.hpp"
 #include "io/schema.hpp"
@@ -12,8 +13,9 @@ namespace ddpx::io {
 namespace {
 
 const std::vector<std::string_view> kMembers = {
-    "name",       "source", "device", "links", "products", "collectives", "copies",
-    "optimizers", "steps",  "priors", "notes", "launches", "besides"};
+    "name",    "source",       "device",      "links",  "products", "collectives",
+    "copies",  "optimizers",   "steps",       "priors", "notes",    "launches",
+    "besides", "copy_besides", "elementwise", "pairs",  "loads"};
 
 template <class Sample>
 std::vector<Sample> samples_of(const Reader& top, std::string_view key,
@@ -74,6 +76,10 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   m.optimizers = samples_of(top, "optimizers", optimizer_sample_of);
   m.launches = samples_if_any(top, "launches", launch_sample_of);
   m.besides = samples_if_any(top, "besides", beside_sample_of);
+  m.copy_besides = samples_if_any(top, "copy_besides", copy_beside_sample_of);
+  m.elementwise = samples_if_any(top, "elementwise", elementwise_sample_of);
+  m.pairs = samples_if_any(top, "pairs", pair_sample_of);
+  m.loads = samples_if_any(top, "loads", load_sample_of);
   m.steps = samples_of(top, "steps", step_sample_of);
   m.priors = samples_of(top, "priors", prior_of);
   m.notes = top.at("notes").texts();
@@ -90,8 +96,15 @@ std::string to_json(const Measurements& m) {
   members.emplace_back("collectives", samples_json(m.collectives));
   members.emplace_back("copies", samples_json(m.copies));
   members.emplace_back("optimizers", samples_json(m.optimizers));
-  if (!m.launches.empty()) members.emplace_back("launches", samples_json(m.launches));
-  if (!m.besides.empty()) members.emplace_back("besides", samples_json(m.besides));
+  const auto append = [&](const char* key, const auto& samples) {
+    if (!samples.empty()) members.emplace_back(key, samples_json(samples));
+  };
+  append("launches", m.launches);
+  append("besides", m.besides);
+  append("copy_besides", m.copy_besides);
+  append("elementwise", m.elementwise);
+  append("pairs", m.pairs);
+  append("loads", m.loads);
   members.emplace_back("steps", samples_json(m.steps));
   members.emplace_back("priors", samples_json(m.priors));
   members.emplace_back("notes", array_json(m.notes));

@@ -32,10 +32,27 @@ void append_working_set(JsonObject& members, Bytes bytes) {
   if (bytes.value() > 0) members.emplace_back("working_set_bytes", bytes.value());
 }
 
+constexpr int kMostChannels = 1024;
+
+CollectiveRun run_of(const Reader& from) {
+  from.only({"algorithm", "protocol", "channels"});
+  CollectiveRun run{from.at("algorithm").label(), from.at("protocol").label()};
+  if (const auto channels = from.find("channels"))
+    run.channels = channels->integer(1, kMostChannels);
+  return run;
+}
+
+JsonObject run_json(const CollectiveRun& run) {
+  JsonObject members;
+  members.emplace_back("algorithm", run.algorithm);
+  members.emplace_back("protocol", run.protocol);
+  if (run.channels > 0) members.emplace_back("channels", run.channels);
+  return members;
+}
+
 }  // namespace
 
 LinkDescription link_description_of(const Reader& from) {
-  constexpr int kMostChannels = 1024;
   from.only({"name", "title", "topology", "channels", "peak_bytes_per_s", "source"});
   LinkDescription link;
   link.name = from.at("name").label();
@@ -80,8 +97,8 @@ JsonObject sample_json(const ProductSample& sample) {
 }
 
 CollectiveSample collective_sample_of(const Reader& from) {
-  from.only(
-      {"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool", "dropped"});
+  from.only({"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool",
+             "dropped", "reported"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
@@ -92,6 +109,7 @@ CollectiveSample collective_sample_of(const Reader& from) {
   sample.seconds = from.at("times_s").all_positive();
   sample.tool = text_or_empty(from, "tool");
   sample.dropped = dropped_of(from);
+  if (const auto reported = from.find("reported")) sample.reported = run_of(*reported);
   return sample;
 }
 
@@ -106,6 +124,7 @@ JsonObject sample_json(const CollectiveSample& sample) {
   members.emplace_back("times_s", array_json(sample.seconds));
   members.emplace_back("tool", sample.tool);
   append_dropped(members, sample.dropped);
+  if (sample.reported) members.emplace_back("reported", run_json(*sample.reported));
   return members;
 }
 

@@ -198,6 +198,8 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
     *bandwidth = {bandwidth->value * memory, std::hypot(bandwidth->relative_error, kMemoryError),
                   origin};
   }
+  carried.forward_bandwidth.reset();
+  carried.backward_bandwidth.reset();
   carried.adamw_bandwidth.reset();
   carried.adamw_points.clear();
   for (ProductPoint& point : carried.products) {

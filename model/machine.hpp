@@ -80,6 +80,10 @@ struct Machine {
   // processor core is arithmetic. nullopt: taken as the optimizer's.
   std::optional<Estimate<BytesPerSecond>> adamw_bandwidth;
   std::vector<MemoryPoint> adamw_points;
+  // The same of the native engine's kernels between products (bias and activation forward, their
+  // gradients backward) where they were measured: both or neither. nullopt: taken as a copy's.
+  std::optional<Estimate<BytesPerSecond>> forward_bandwidth;
+  std::optional<Estimate<BytesPerSecond>> backward_bandwidth;
   Estimate<Seconds> kernel_gap;  // device idle between two kernels of one stream
   // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.4-1.9,
   // between all kernels of a step, beside a collective or not). nullopt: kernel_gap.

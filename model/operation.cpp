@@ -17,6 +17,9 @@ constexpr Names<Pass, 3> kPasses{{{Pass::forward, "forward"},
 constexpr Names<Collective, 3> kCollectives{{{Collective::all_reduce, "all_reduce"},
                                              {Collective::all_gather, "all_gather"},
                                              {Collective::reduce_scatter, "reduce_scatter"}}};
+constexpr Names<RowKernel, 3> kRowKernels{{{RowKernel::bias_relu, "bias_relu"},
+                                           {RowKernel::relu_gradient, "relu_gradient"},
+                                           {RowKernel::bias_gradient, "bias_gradient"}}};
 constexpr Names<Optimizer, 2> kOptimizers{{{Optimizer::sgd, "sgd"}, {Optimizer::adamw, "adamw"}}};
 
 template <class Enum, std::size_t N>
@@ -41,10 +44,19 @@ Bytes Product::bytes() const {
   return Bytes(element_bytes(dtype) * (rows * in + in * out + rows * out));
 }
 
+Bytes Elementwise::bytes() const {
+  const double passes = kernel == RowKernel::bias_relu       ? 2
+                        : kernel == RowKernel::relu_gradient ? 3
+                                                             : 1;
+  return Bytes(passes * element_bytes(dtype) * rows * columns);
+}
+
 std::string_view name(DType dtype) { return find_name(kDTypes, dtype); }
 std::string_view name(Pass pass) { return find_name(kPasses, pass); }
 std::string_view name(Collective kind) { return find_name(kCollectives, kind); }
 std::string_view name(Optimizer optimizer) { return find_name(kOptimizers, optimizer); }
+
+std::string_view name(RowKernel kernel) { return find_name(kRowKernels, kernel); }
 
 std::optional<DType> dtype_from(std::string_view word) { return find_value(kDTypes, word); }
 std::optional<Pass> pass_from(std::string_view word) { return find_value(kPasses, word); }
@@ -53,6 +65,10 @@ std::optional<Collective> collective_from(std::string_view word) {
 }
 std::optional<Optimizer> optimizer_from(std::string_view word) {
   return find_value(kOptimizers, word);
+}
+
+std::optional<RowKernel> row_kernel_from(std::string_view word) {
+  return find_value(kRowKernels, word);
 }
 
 double element_bytes(DType dtype) {

@@ -51,20 +51,37 @@ struct OptimizerStep {
   double parameters = 0;
 };
 
+// What a layer does between its products, over rows x columns activations: bias and ReLU in one
+// kernel, ReLU's gradient, and the bias's gradient (sums over rows).
+enum class RowKernel { bias_relu, relu_gradient, bias_gradient };
+
+struct Elementwise {
+  RowKernel kernel = RowKernel::bias_relu;
+  DType dtype = DType::fp32;
+  double rows = 0;
+  double columns = 0;
+
+  // Memory traffic as the model counts it (network.cpp): activations are read and written; ReLU's
+  // gradient reads the activation too; the bias's reads alone.
+  [[nodiscard]] Bytes bytes() const;
+};
+
 struct Launch {};
 
-using Operation = std::variant<Product, CollectiveCall, Copy, OptimizerStep, Launch>;
+using Operation = std::variant<Product, CollectiveCall, Copy, OptimizerStep, Launch, Elementwise>;
 
 [[nodiscard]] std::string_view name(DType dtype);
 [[nodiscard]] std::string_view name(Pass pass);
 [[nodiscard]] std::string_view name(Collective kind);
 [[nodiscard]] std::string_view name(Optimizer optimizer);
+[[nodiscard]] std::string_view name(RowKernel kernel);
 
 // The inverse of name(); nullopt for an unknown word.
 [[nodiscard]] std::optional<DType> dtype_from(std::string_view word);
 [[nodiscard]] std::optional<Pass> pass_from(std::string_view word);
 [[nodiscard]] std::optional<Collective> collective_from(std::string_view word);
 [[nodiscard]] std::optional<Optimizer> optimizer_from(std::string_view word);
+[[nodiscard]] std::optional<RowKernel> row_kernel_from(std::string_view word);
 
 // Bytes of one gradient element. tf32 is a product format: its tensors stay fp32.
 [[nodiscard]] double element_bytes(DType dtype);

@@ -29,7 +29,12 @@ void slow(Estimate<BytesPerSecond>& bandwidth, std::vector<MemoryPoint>& points)
   for (MemoryPoint& point : points) point.bandwidth = point.bandwidth / kWorse;
 }
 
-void slow_memory(Inputs& in) { slow(in.machine.copy_bandwidth, in.machine.copy_points); }
+void slow_memory(Inputs& in) {
+  slow(in.machine.copy_bandwidth, in.machine.copy_points);
+  for (auto* between : {&in.machine.forward_bandwidth, &in.machine.backward_bandwidth}) {
+    if (*between) (*between)->value = (*between)->value / kWorse;
+  }
+}
 
 void slow_optimizer(Inputs& in) {
   slow(in.machine.optimizer_bandwidth, in.machine.optimizer_points);

@@ -81,7 +81,7 @@ void StepModel::BlockWalk::forward() {
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
     product(shape.forward, Term::forward);
-    memory(c.traffic(shape.forward_traffic, shape.forward_kernels), Term::forward);
+    memory(c.between_forward(shape), Term::forward);
     c.span(Stream::compute, "forward", i, start, c.now);
   }
 }
@@ -102,8 +102,7 @@ void StepModel::BlockWalk::backward() {
     }
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
-    memory(c.traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory,
-           Term::backward);
+    memory(c.between_backward(shape), Term::backward);
     for (const Work& work : shape.backward) product(work, Term::backward);
     c.span(Stream::compute, "backward", i, start, c.now);
     if (b == 0 || blocks[b - 1].begin != i) continue;

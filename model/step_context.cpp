@@ -24,6 +24,12 @@ double bandwidth(const Estimate<BytesPerSecond>& usual, std::span<const MemoryPo
   return here * usual.shifted(z).value();
 }
 
+// Seconds per byte. What the native engine's kernels reach says nothing of PyTorch's.
+double rate_between(const std::optional<Estimate<BytesPerSecond>>& measured, Engine engine,
+                    double z, double usual) {
+  return measured && engine == Engine::native ? 1.0 / measured->shifted(z).value() : usual;
+}
+
 }  // namespace
 
 StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t)
@@ -33,6 +39,10 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       clock(clock_factor),
       copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
                                 s.of(Source::memory))),
+      forward_rate(rate_between(m.machine_.forward_bandwidth, m.job_.engine, s.of(Source::memory),
+                                copy_rate)),
+      backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
+                                 copy_rate)),
       gap((m.job_.gpus > 1 ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
                            : m.machine_.kernel_gap)
               .value.value()),
@@ -77,7 +87,7 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
 }
 
 double StepModel::Context::backward(const Shape& shape) const {
-  double seconds = traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory;
+  double seconds = between_backward(shape);
   for (const Work& work : shape.backward) seconds += product(work);
   return seconds;
 }

@@ -24,6 +24,9 @@ struct StepModel::Context {
   Timeline* timeline;
   double clock;      // compute time over the calibrated (short-run) time
   double copy_rate;  // seconds per byte of memory traffic
+  // The same of what a layer does between its products.
+  double forward_rate;
+  double backward_rate;
   double gap;
   double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
   double fluid = 1.0;         // slowdown of a product whose grid is unknown
@@ -47,6 +50,14 @@ struct StepModel::Context {
   [[nodiscard]] double backward(const Shape& shape) const;
   [[nodiscard]] double traffic(double bytes, int kernels) const {
     return bytes * copy_rate + kernels * gap;
+  }
+  // What a layer does between its products, and kernels whose own times are known.
+  [[nodiscard]] double between_forward(const Shape& shape) const {
+    return shape.forward_traffic * forward_rate + shape.forward_kernels * gap;
+  }
+  [[nodiscard]] double between_backward(const Shape& shape) const {
+    return shape.backward_traffic * backward_rate + shape.backward_kernels * gap +
+           shape.backward_memory;
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.

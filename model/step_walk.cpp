@@ -54,8 +54,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
     const double start = c.now;
-    run_memory(c.traffic(shape.backward_traffic, shape.backward_kernels) + shape.backward_memory,
-               Term::backward);
+    run_memory(c.between_backward(shape), Term::backward);
     for (const Work& work : shape.backward) {
       if (work.seconds <= 0) continue;
       const double alone = c.product(work);
@@ -145,7 +144,7 @@ void StepModel::micro_batch(Context& c, Step& step, bool shared) const {
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
-    forward += c.product(shape.forward) + c.traffic(shape.forward_traffic, shape.forward_kernels);
+    forward += c.product(shape.forward) + c.between_forward(shape);
     if (!shared) backward += c.backward(shape);
   }
   c.span(Stream::compute, "forward", 0, c.now, c.now + forward);

@@ -27,6 +27,11 @@ std::string words(const OptimizerStep& o) {
   return std::string(name(o.optimizer)) + " of " + whole(o.parameters) + " parameters";
 }
 
+std::string words(const Elementwise& e) {
+  return std::string(name(e.dtype)) + " " + std::string(name(e.kernel)) + " of " + whole(e.rows) +
+         " x " + whole(e.columns);
+}
+
 std::string words(const Launch& /*unused*/) { return "launch"; }
 
 }  // namespace

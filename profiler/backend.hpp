@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/error.hpp"
 #include "model/machine.hpp"
 #include "profiler/measurement.hpp"
 
@@ -23,8 +24,8 @@ struct Hardware {
   std::vector<std::string> notes{};  // what the user should know of this machine
 };
 
-// One visit to a product and a collective that run at the same time: seconds of one product and of
-// one collective, each alone and beside the other.
+// One visit to a product (or a copy) and a collective that run at the same time: seconds of one
+// product and of one collective, each alone and beside the other.
 struct BesideTimes {
   double product_alone = 0;
   double product_beside = 0;
@@ -33,6 +34,10 @@ struct BesideTimes {
   // Share of the product's time for which the collective was beside it, by kernel records: then all
   // times are those of kernels, without waits for room and gaps. 0: timed from outside.
   double share = 0;
+};
+
+struct BackendOptions {
+  bool kernel_records = true;  // from CUPTI, on GPUs; false: CUDA events alone
 };
 
 class Backend {
@@ -51,7 +56,7 @@ class Backend {
   // `n` samples (n >= 1) in seconds, warmed up; collectives follow each other without a pause
   // unless they are `rested`. Throws DeviceError for an operation that is not supported.
   [[nodiscard]] virtual std::vector<double> sample(const Operation& operation, int n) = 0;
-  [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Product& product,
+  [[nodiscard]] virtual std::vector<BesideTimes> sample_beside(const Operation& work,
                                                                const CollectiveCall& call,
                                                                int n) = 0;
 
@@ -60,9 +65,29 @@ class Backend {
   [[nodiscard]] virtual std::optional<KernelRecord> kernel(const Operation& /*operation*/) {
     return std::nullopt;
   }
+  // Every rank by itself runs the product for `time`, all at once. Empty where ranks cannot be told
+  // apart.
+  [[nodiscard]] virtual std::vector<RankLoad> load(const Product& /*product*/, Clocks /*clocks*/,
+                                                   Seconds /*time*/) {
+    return {};
+  }
+  // Every two ranks, one pair after the other; empty where that is not measured. Throws LinkHung
+  // for a pair whose data does not arrive in time; the backend is then of no further use.
+  [[nodiscard]] virtual std::vector<PairSample> pairs() { return {}; }
+  // How the communication library says that it runs each of `calls`; empty where it does not.
+  [[nodiscard]] virtual std::vector<std::optional<CollectiveRun>> reported(
+      const std::vector<CollectiveCall>& /*calls*/) {
+    return {};
+  }
   // What slows the device at this moment, on any rank, in words ("power cap"); empty where nothing
   // does or nobody knows.
   [[nodiscard]] virtual std::string slowed_by() { return {}; }
+};
+
+// Data between two ranks did not arrive.
+class LinkHung : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
 };
 
 // "fp32 forward 64 x 512 -> 512", "fp16 all_reduce of 262144 B": for people.

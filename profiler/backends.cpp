@@ -91,7 +91,8 @@ bool backend_supports(const std::string& name, [[maybe_unused]] const Operation&
   return call == nullptr || (ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32);
 }
 
-std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] Pulse& pulse) {
+std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] Pulse& pulse,
+                                      [[maybe_unused]] const BackendOptions& options) {
 #ifdef DDPX_HAS_MPI
   if (name == kCpu) {
     return std::unique_ptr<Backend>(
@@ -100,8 +101,8 @@ std::unique_ptr<Backend> make_backend(const std::string& name, [[maybe_unused]] 
 #endif
 #ifdef DDPX_HAS_CUDA
   if (name == kCuda) {
-    return std::unique_ptr<Backend>(
-        cuda_module().symbol<decltype(cuda::ddpx_cuda_backend)>("ddpx_cuda_backend")(pulse));
+    return std::unique_ptr<Backend>(cuda_module().symbol<decltype(cuda::ddpx_cuda_backend)>(
+        "ddpx_cuda_backend")(pulse, options));
   }
 #endif
   throw DeviceError("backend " + name + ": is not in this build");

@@ -33,7 +33,8 @@ class Device;
 [[nodiscard]] bool backend_supports(const std::string& name, const Operation& operation, int ranks);
 
 // On a rank. `pulse` must outlive the backend.
-[[nodiscard]] std::unique_ptr<Backend> make_backend(const std::string& name, Pulse& pulse);
+[[nodiscard]] std::unique_ptr<Backend> make_backend(const std::string& name, Pulse& pulse,
+                                                    const BackendOptions& options = {});
 
 // The same hardware as the engine uses it. On a rank; `pulse` must outlive the device.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const std::string& name, Pulse& pulse);

@@ -42,6 +42,8 @@ bool FakeBackend::supports(const Operation& operation) const {
   }
   if (const auto* call = std::get_if<CollectiveCall>(&operation))
     return ranks_ > 1 && call->ranks == ranks_;
+  if (std::holds_alternative<Elementwise>(operation))
+    return machine_.forward_bandwidth && machine_.backward_bandwidth;
   return true;
 }
 
@@ -62,6 +64,11 @@ Seconds FakeBackend::truth(const Operation& operation) const {
     Seconds operator()(const OptimizerStep& o) const {
       return optimizer_traffic(o.optimizer, o.parameters) /
              fake.machine_.update_bandwidth(o.optimizer).value;
+    }
+    Seconds operator()(const Elementwise& e) const {
+      const auto& between = e.kernel == RowKernel::bias_relu ? fake.machine_.forward_bandwidth
+                                                             : fake.machine_.backward_bandwidth;
+      return e.bytes() / between.value().value;
     }
     Seconds operator()(const Launch& /*unused*/) const { return fake.machine_.kernel_gap.value; }
   };
@@ -103,10 +110,10 @@ std::vector<double> FakeBackend::sample(const Operation& operation, int n) {
   return samples;
 }
 
-std::vector<BesideTimes> FakeBackend::sample_beside(const Product& product,
+std::vector<BesideTimes> FakeBackend::sample_beside(const Operation& work,
                                                     const CollectiveCall& call, int n) {
-  begin(describe(Work(Beside{product, call})));
-  const double product_alone = truth(product).value();
+  begin(describe(Work(Beside{work, call})));
+  const double product_alone = truth(work).value();
   const double collective_alone = truth(call).value();
   const Link& link = *machine_.find_link(link_);
   const SharedCore core = link.shared_core.value_or(machine_.shared_core.value_or(SharedCore{}));

@@ -35,7 +35,7 @@ class FakeBackend : public Backend {
   [[nodiscard]] Hardware hardware() const override;
   [[nodiscard]] bool supports(const Operation& operation) const override;
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
-  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
+  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Operation& work,
                                                        const CollectiveCall& call, int n) override;
 
   // What a sample would be without troubles.

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "model/error.hpp"
+#include "profiler/backend.hpp"
 #include "profiler/child_process.hpp"
 #include "profiler/job_names.hpp"
 #include "profiler/rank_board.hpp"
@@ -244,6 +245,7 @@ void RankJob::run(const std::function<void(const JobProgress&)>& every) {
       if (colon != std::string::npos)
         throw InputError(failure->refusal->substr(0, colon), failure->refusal->substr(colon + 2));
     }
+    if (failure->link_hung) throw LinkHung(sentence(*failure));
     throw DeviceError(sentence(*failure));
   }
   if (status != 0) {

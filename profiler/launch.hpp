@@ -47,8 +47,9 @@ class RankJob {
   ~RankJob();
 
   // Starts the ranks and waits for them; `every` is called several times a second. Throws
-  // DeviceError naming the rank and the operation, the InputError of a rank that refused what was
-  // asked, or Interrupted. The ranks are gone when it returns, either way.
+  // DeviceError naming the rank and the operation (LinkHung where nothing arrives over the link),
+  // the InputError of a rank that refused what was asked, or Interrupted. The ranks are gone when
+  // it returns, either way.
   void run(const std::function<void(const JobProgress&)>& every);
 
   // What the first rank published last; also after a failure.

@@ -36,12 +36,20 @@ struct ProductSample {
   std::vector<DroppedSample> dropped{};
 };
 
+// How NCCL says that it ran a collective.
+struct CollectiveRun {
+  std::string algorithm;  // "RING", "TREE", "NVLS", ...
+  std::string protocol;   // "LL", "LL128", "SIMPLE"
+  int channels = 0;       // 0: it does not say
+};
+
 struct CollectiveSample {
   std::string link;
   CollectiveCall call;
   std::vector<double> seconds;
   std::string tool;  // "nccl-tests", "torch", ...: torch's small messages carry host time
   std::vector<DroppedSample> dropped{};
+  std::optional<CollectiveRun> reported{};
 };
 
 struct CopySample {
@@ -80,6 +88,25 @@ struct BesideSample {
   double kernel_share = 0;
 };
 
+// The same of a copy: memory-bound kernels lose to what the collective takes of the memory.
+struct CopyBesideSample {
+  std::string link;
+  Copy copy;
+  CollectiveCall call;
+  std::vector<double> copy_alone_seconds;
+  std::vector<double> copy_beside_seconds;
+  std::vector<double> collective_alone_seconds;
+  std::vector<double> collective_beside_seconds;
+  double kernel_share = 0;
+};
+
+// The native engine's kernels between products.
+struct ElementwiseSample {
+  Elementwise work;
+  std::vector<double> seconds;
+  std::vector<DroppedSample> dropped{};
+};
+
 enum class Clocks { burst, sustained };
 [[nodiscard]] inline std::string_view name(Clocks clocks) {
   return clocks == Clocks::burst ? "burst" : "sustained";
@@ -99,6 +126,33 @@ struct StepSample {
   std::string note;
   int gpus = 1;
   Strategy strategy{};  // on several GPUs; its micro_batches are the member above
+};
+
+// One rank's device while all of them work at the same time, each on its own.
+struct RankLoad {
+  std::vector<double> seconds;           // of one product; each of a window of them in a row
+  std::vector<DroppedSample> dropped{};  // windows in which something slowed a burst
+  // At the end, still at work; nullopt where the driver does not say.
+  std::optional<double> clock_mhz{};
+  std::optional<double> memory_mhz{};
+  std::optional<double> power_w{};
+  std::optional<double> power_limit_w{};
+  std::optional<double> celsius{};
+  std::string slowed_by{};  // in any window, in words
+};
+
+struct LoadSample {
+  Product product;
+  Clocks clocks = Clocks::burst;
+  std::vector<RankLoad> ranks;
+};
+
+// Two ranks that send each other `bytes` at the same time, the others idle. `first` < `second`.
+struct PairSample {
+  int first = 0;
+  int second = 1;
+  Bytes bytes{};
+  std::vector<double> seconds;
 };
 
 // A constant taken from elsewhere, because these measurements cannot give it. `constant` is a field
@@ -133,6 +187,10 @@ struct Measurements {
   std::vector<OptimizerSample> optimizers;
   std::vector<LaunchSample> launches;
   std::vector<BesideSample> besides;
+  std::vector<CopyBesideSample> copy_besides;
+  std::vector<ElementwiseSample> elementwise;
+  std::vector<PairSample> pairs;
+  std::vector<LoadSample> loads;
   std::vector<StepSample> steps;
   std::vector<Prior> priors;
   std::vector<std::string> notes;

@@ -19,7 +19,7 @@ constexpr Seconds kLongestSample{3.0};
 
 Seconds beside_estimate(const Rates& rates, const Beside& beside) {
   // Each visit runs both alone and both together, three products at least.
-  return 2.0 * (3.0 * estimate(rates, beside.product) + 2.0 * estimate(rates, beside.call));
+  return 2.0 * (3.0 * estimate(rates, beside.work) + 2.0 * estimate(rates, beside.call));
 }
 
 Seconds once(const Rates& rates, const Work& work) {
@@ -45,7 +45,7 @@ int affordable(const Rates& rates, const Task& task) {
 
 bool supported(const Supports& supports, const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work))
-    return supports(beside->product) && supports(beside->call);
+    return supports(beside->work) && supports(beside->call);
   return supports(std::get<Operation>(work));
 }
 
@@ -53,7 +53,7 @@ bool supported(const Supports& supports, const Work& work) {
 
 std::string describe(const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work))
-    return describe(Operation(beside->product)) + " beside " + describe(Operation(beside->call));
+    return describe(beside->work) + " beside " + describe(Operation(beside->call));
   return describe(std::get<Operation>(work));
 }
 
@@ -74,6 +74,7 @@ Seconds estimate(const Rates& rates, const Operation& operation) {
     Seconds operator()(const OptimizerStep& o) const {
       return optimizer_traffic(o.optimizer, o.parameters) / rates.memory;
     }
+    Seconds operator()(const Elementwise& e) const { return e.bytes() / rates.memory; }
     Seconds operator()(const Launch& /*unused*/) const { return Seconds(1e-6); }
   };
   return std::visit(Price{rates}, operation);

@@ -17,9 +17,9 @@
 
 namespace ddpx {
 
-// A product and a collective at the same time.
+// A product or a copy, and a collective at the same time.
 struct Beside {
-  Product product;
+  Operation work;
   CollectiveCall call;
 };
 

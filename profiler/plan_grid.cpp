@@ -32,6 +32,8 @@ struct Lists {
   std::vector<double> update_parameters;
   std::vector<Product> beside_products;
   std::vector<double> beside_bytes;
+  std::vector<double> beside_copies;
+  std::vector<Elementwise> between;  // products
   StoppingOptions stopping;
 };
 
@@ -51,6 +53,16 @@ std::vector<double> powers(double first, double last, double ratio) {
 Product hidden(double rows, double width, Pass pass = Pass::weight_gradient,
                DType dtype = DType::fp32) {
   return {pass, dtype, rows, width, width};
+}
+
+std::vector<Elementwise> between(double rows, std::initializer_list<double> widths) {
+  std::vector<Elementwise> all;
+  for (const double width : widths) {
+    for (const RowKernel kernel :
+         {RowKernel::bias_relu, RowKernel::relu_gradient, RowKernel::bias_gradient})
+      all.push_back({kernel, DType::fp32, rows, width});
+  }
+  return all;
 }
 
 Lists core_lists(Effort effort) {
@@ -83,6 +95,7 @@ Lists core_lists(Effort effort) {
 // its collectives.
 Lists gpu_lists(Effort effort, bool link_alone) {
   Lists lists;
+  lists.beside_copies = {67108864};
   const auto beside = [&](std::initializer_list<double> widths, std::initializer_list<double> rows,
                           std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes)
@@ -99,6 +112,7 @@ Lists gpu_lists(Effort effort, bool link_alone) {
     lists.copy_bytes = {4194304, 67108864, 268435456};
     lists.update_parameters = {1048576, 16777216, 67108864};
     lists.beside_bytes = {26214400};
+    lists.between = between(256, {1024, 4096, 8192});
     beside({2048}, {256}, {DType::fp32});
     lists.stopping = {.noise = 0.005, .fewest = 5, .most = 40, .time = Seconds(0.05)};
   } else {
@@ -109,6 +123,7 @@ Lists gpu_lists(Effort effort, bool link_alone) {
     lists.copy_bytes = {1048576, 4194304, 16777216, 67108864, 268435456, 1073741824};
     lists.update_parameters = {1048576, 4194304, 16777216, 67108864, 268435456};
     lists.beside_bytes = {26214400};
+    lists.between = between(256, {512, 1024, 2048, 4096, 8192, 16384});
     if (link_alone) {
       beside({2048, 4096}, {64, 256}, {DType::fp32, DType::bf16});
     } else {
@@ -176,6 +191,7 @@ class Grid {
 
   void memory() {
     add(Operation(Launch{}), 0);
+    for (const Elementwise& work : lists_.between) add(Operation(work), 0);
     const auto copy_levels = refinement_levels(lists_.copy_bytes.size());
     for (std::size_t i = 0; i < lists_.copy_bytes.size(); ++i)
       add(Operation(Copy{Bytes(lists_.copy_bytes[i])}), copy_levels[i]);
@@ -254,6 +270,13 @@ class Grid {
         const int place = static_cast<int>(p + b);
         const int level = place == 1 ? 0 : 1 + place / 2;
         add(Beside{lists_.beside_products[p], call}, options_.compute ? level : place / 4);
+      }
+    }
+    for (const double copied : lists_.beside_copies) {
+      for (const double bytes : lists_.beside_bytes) {
+        add(Beside{Copy{Bytes(copied)},
+                   {Collective::all_reduce, DType::fp32, Bytes(bytes), ranks_}},
+            0);
       }
     }
   }

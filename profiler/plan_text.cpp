@@ -10,7 +10,10 @@ namespace ddpx {
 namespace {
 
 std::string kind_of(const Work& work) {
-  if (std::holds_alternative<Beside>(work)) return "products beside collectives";
+  if (const auto* beside = std::get_if<Beside>(&work)) {
+    return std::holds_alternative<Copy>(beside->work) ? "copies beside collectives"
+                                                      : "products beside collectives";
+  }
   struct Word {
     std::string operator()(const Product& p) const {
       return "products in " + std::string(name(p.dtype));
@@ -22,6 +25,9 @@ std::string kind_of(const Work& work) {
     std::string operator()(const Copy& /*unused*/) const { return "copies"; }
     std::string operator()(const OptimizerStep& o) const {
       return std::string(name(o.optimizer)) + " updates";
+    }
+    std::string operator()(const Elementwise& /*unused*/) const {
+      return "kernels between products";
     }
     std::string operator()(const Launch& /*unused*/) const { return "launch cost"; }
   };

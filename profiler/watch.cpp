@@ -7,7 +7,8 @@ namespace ddpx {
 namespace {
 
 RankFailure name(const RankStatus& rank, std::string what) {
-  return {rank.rank, rank.operation, std::move(what), std::nullopt};
+  return {rank.rank, rank.operation, std::move(what), std::nullopt,
+          rank.state == RankState::link_hung};
 }
 
 std::string after(const char* format, Seconds time) {
@@ -18,13 +19,15 @@ std::string after(const char* format, Seconds time) {
 
 bool has_left(const RankStatus& rank) {
   return rank.state == RankState::failed || rank.state == RankState::refused ||
-         rank.state == RankState::exited || rank.state == RankState::terminated;
+         rank.state == RankState::exited || rank.state == RankState::terminated ||
+         rank.state == RankState::link_hung;
 }
 
 std::string how(const RankStatus& rank) {
   switch (rank.state) {
     case RankState::failed:
     case RankState::refused:
+    case RankState::link_hung:
       return "failed: " + rank.problem;
     case RankState::exited:
       return "ended in the middle";

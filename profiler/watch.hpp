@@ -12,8 +12,9 @@
 
 namespace ddpx {
 
-// How a rank left, in its own words (refused: what the user asked for cannot be done); one that is
-// killed leaves no word and stays `running`.
+// How a rank left, in its own words (refused: what the user asked for cannot be done; link_hung: no
+// data arrives over the link, another may do); one that is killed leaves no word and stays
+// `running`.
 enum class RankState : std::int32_t {
   absent,
   running,
@@ -21,7 +22,8 @@ enum class RankState : std::int32_t {
   failed,
   refused,
   exited,
-  terminated
+  terminated,
+  link_hung
 };
 
 struct RankStatus {
@@ -57,6 +59,7 @@ struct RankFailure {
   std::string operation;
   std::string what;
   std::optional<std::string> refusal;  // the user's to mend: the message alone
+  bool link_hung = false;
 };
 
 // "rank 1 was killed in fp32 all_reduce of 4096 B".

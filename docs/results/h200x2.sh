@@ -5,6 +5,10 @@
 #
 #   docs/results/h200x2.sh            fit, judge, write
 #   docs/results/h200x2.sh measure    on two GPUs: measures all of it anew, into a folder `measured`
+#   docs/results/h200x2.sh nccl-tests DIR    on two GPUs: three rounds of nccl-tests (its programs in
+#       DIR) and of ours in turn, over NVLink and host memory. One process per GPU where DIR's
+#       programs were built with MPI=1 and mpirun is there; else one process for both, which cannot
+#       issue fast enough below 2 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bin=build/bin
@@ -28,6 +32,38 @@ if [[ ${1:-} == measure ]]; then
   for l in "${links[@]}"; do named+=(--link "$l=measured/$l.json"); done
   exec $bin/ddpx-validate --run --rows docs/results/h200x2/rows.json --machine measured/machine.json \
     "${named[@]}" --processes 3 --seed 11 --runs measured/runs.json --markdown measured/report.md
+fi
+
+if [[ ${1:-} == nccl-tests ]]; then
+  programs=${2:?give the folder that holds the programs of nccl-tests}
+  mkdir -p measured
+  start=("-g" 2)
+  before=()
+  if command -v mpirun >/dev/null && ldd "$programs/all_reduce_perf" | grep -q libmpi; then
+    before=(mpirun --allow-run-as-root -n 2)
+    start=(-g 1)
+  fi
+  for transport in p2p shm; do
+    off=0
+    [[ $transport == shm ]] && off=1
+    mine=()
+    declare -A logs=()
+    for round in 1 2 3; do
+      $bin/ddpx-calibrate --only-link --full --budget 20s --dtypes fp32 --transport $transport \
+        --measurements "measured/turn-$transport-$round.json" -o "measured/turn-$transport.json"
+      mine+=("measured/turn-$transport-$round.json")
+      for what in all_reduce all_gather reduce_scatter; do
+        log=measured/nccl-tests-$transport-$what-$round.txt
+        NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=$off "${before[@]}" "$programs/${what}_perf" -b 4K -e 1G -f 2 \
+          -n 20 -w 5 "${start[@]}" >"$log"
+        logs[$what]+="${logs[$what]:+,}$log"
+      done
+    done
+    echo "$transport, ${before[0]:-one process}:"
+    docs/results/h200x2-nccl-tests.py "$(IFS=,; echo "${mine[*]}")" "all_reduce=${logs[all_reduce]}" \
+      "all_gather=${logs[all_gather]}" "reduce_scatter=${logs[reduce_scatter]}"
+  done
+  exit
 fi
 
 from=(--from calibration/measurements/h200x2.json)

@@ -138,10 +138,10 @@ BesideTimes CpuBackend::visit(Ready& product, Ready& collective, int runs) {
   return {slowest[0], slowest[1], slowest[2], slowest[3]};
 }
 
-std::vector<BesideTimes> CpuBackend::sample_beside(const Product& product,
+std::vector<BesideTimes> CpuBackend::sample_beside(const Operation& work,
                                                    const CollectiveCall& call, int n) {
   current_ = {};
-  Ready first = prepared(product);
+  Ready first = prepared(work);
   Ready second = prepared(call);
   // One visit shows how long a collective takes beside products, which may be many times as long as
   // alone.

@@ -20,7 +20,7 @@ class CpuBackend : public Backend {
   [[nodiscard]] bool supports(const Operation& operation) const override;
   [[nodiscard]] Bytes working_set(const Operation& operation) const override;
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
-  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
+  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Operation& work,
                                                        const CollectiveCall& call, int n) override;
 
  private:

@@ -48,7 +48,7 @@ bool Workload::supports(const Operation& operation, int ranks) {
     return ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32 && shard >= 1 &&
            shard == std::floor(shard);
   }
-  return true;
+  return !std::holds_alternative<Elementwise>(operation);
 }
 
 Bytes Workload::working_set(const Operation& operation) {
@@ -63,7 +63,12 @@ Workload::Workload(const Operation& operation, CollectiveQueue& queue, int ranks
     : queue_(queue), ranks_(ranks) {
   if (!supports(operation, ranks))
     throw DeviceError("CPU backend: does not support " + describe(operation));
-  std::visit([this](const auto& o) { prepare(o); }, operation);
+  std::visit(
+      [this](const auto& o) {
+        // Denied by supports().
+        if constexpr (!std::is_same_v<std::decay_t<decltype(o)>, Elementwise>) prepare(o);
+      },
+      operation);
 }
 
 CollectiveQueue::Ticket Workload::start(int times) {

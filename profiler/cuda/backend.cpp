@@ -36,7 +36,8 @@ double milliseconds(const EventHandle& from, const EventHandle& to) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(Pulse& pulse) : site_(pulse), gpu_(site_.gpu()) {}
+CudaBackend::CudaBackend(Pulse& pulse, const BackendOptions& options)
+    : site_(pulse), gpu_(site_.gpu()), records_(options.kernel_records) {}
 
 bool CudaBackend::supports(const Operation& operation) const {
   return Workload::supports(operation, gpu_, site_.ranks());
@@ -180,10 +181,10 @@ BesideTimes CudaBackend::visit(Ready& product, Ready& collective, int runs) {
   return {slowest[0], slowest[1], slowest[2], slowest[3]};
 }
 
-std::vector<BesideTimes> CudaBackend::sample_beside(const Product& product,
+std::vector<BesideTimes> CudaBackend::sample_beside(const Operation& work,
                                                     const CollectiveCall& call, int n) {
   current_ = {};
-  Ready first = prepared(product);
+  Ready first = prepared(work);
   Ready second = prepared(call);
   const double window =
       std::clamp(kProductsPerWindow * first.seconds, kShortestWindow, kLongestWindow);
@@ -210,15 +211,15 @@ std::optional<KernelRecord> CudaBackend::kernel(const Operation& operation) {
   return main->record;
 }
 
+GpuState CudaBackend::state() const {
+  const auto gpu = driver() ? driver()->gpu(gpu_.bus_id()) : std::nullopt;
+  return gpu ? driver()->state(*gpu) : GpuState{};
+}
+
 std::string CudaBackend::slowed_by() {
   // One bit per reason; the union over ranks would need more than a maximum, so the ranks' most
   // telling one is taken.
-  double reasons = 0;
-  if (driver()) {
-    if (const auto gpu = driver()->gpu(gpu_.bus_id())) {
-      reasons = static_cast<double>(driver()->state(*gpu).throttle_reasons.value_or(0));
-    }
-  }
+  auto reasons = static_cast<double>(state().throttle_reasons.value_or(0));
   site_.maximum(std::span(&reasons, 1));
   std::string words;
   for (const std::string& word : slowing_words(static_cast<std::uint64_t>(reasons)))

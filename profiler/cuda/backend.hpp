@@ -9,6 +9,7 @@
 #include <string>
 
 #include "profiler/backend.hpp"
+#include "profiler/cuda/nvml.hpp"
 #include "profiler/cuda/records.hpp"
 #include "profiler/cuda/site.hpp"
 #include "profiler/cuda/workload.hpp"
@@ -20,14 +21,19 @@ class CudaBackend : public Backend {
  public:
   // Joins the other ranks of the job this process belongs to. `pulse` must outlive the backend.
   // Collective.
-  explicit CudaBackend(Pulse& pulse);
+  explicit CudaBackend(Pulse& pulse, const BackendOptions& options = {});
 
   [[nodiscard]] Hardware hardware() const override { return site_.hardware(); }
   [[nodiscard]] bool supports(const Operation& operation) const override;
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
-  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Product& product,
+  [[nodiscard]] std::vector<BesideTimes> sample_beside(const Operation& work,
                                                        const CollectiveCall& call, int n) override;
   [[nodiscard]] std::optional<KernelRecord> kernel(const Operation& operation) override;
+  [[nodiscard]] std::vector<RankLoad> load(const Product& product, Clocks clocks,
+                                           Seconds time) override;
+  [[nodiscard]] std::vector<PairSample> pairs() override;
+  [[nodiscard]] std::vector<std::optional<CollectiveRun>> reported(
+      const std::vector<CollectiveCall>& calls) override;
   [[nodiscard]] std::string slowed_by() override;
 
  private:
@@ -51,6 +57,11 @@ class CudaBackend : public Backend {
   [[nodiscard]] BesideTimes visit(Ready& product, Ready& collective, int runs);
   [[nodiscard]] std::optional<BesideTimes> recorded_visit(Ready& product, Ready& collective,
                                                           int products, int runs);
+  // What NVML says of this rank's GPU now.
+  [[nodiscard]] GpuState state() const;
+  // `runs` exchanges of two ranks, in seconds of one; nullopt: data did not arrive in time.
+  [[nodiscard]] std::optional<double> exchanged(int first, int second, Elements from, Elements to,
+                                                int runs);
   void hold(int launches);
   [[nodiscard]] EventHandle& mark(std::size_t index);
   [[nodiscard]] double between(std::size_t from, std::size_t to);

@@ -55,6 +55,13 @@ void Communicator::issue(Collective kind, Elements from, Elements to, cudaStream
   }
 }
 
+void Communicator::exchange(int peer, Elements from, Elements to, cudaStream_t stream) {
+  check(ncclGroupStart(), "grouping a send and a receive");
+  check(ncclSend(from.data, from.count, type_of(from.dtype), peer, nccl_.get(), stream), "a send");
+  check(ncclRecv(to.data, to.count, type_of(to.dtype), peer, nccl_.get(), stream), "a receive");
+  check(ncclGroupEnd(), "a send and a receive");
+}
+
 void Communicator::check_peers() const {
   if (!nccl_) return;
   ncclResult_t status = ncclSuccess;

@@ -23,6 +23,10 @@ class Communicator {
   // All-gather's `from` and reduce-scatter's `to` are this rank's shard. Nothing to do for one rank
   // but to copy.
   void issue(Collective kind, Elements from, Elements to, cudaStream_t stream);
+  // Sends `from` to rank `peer` and takes as much from it into `to`, at the same time.
+  void exchange(int peer, Elements from, Elements to, cudaStream_t stream);
+  // Ends what waits for peers that do not answer. Of no use afterwards.
+  void abort() { nccl_.reset(); }
   // Throws DeviceError when NCCL has noticed that a peer is gone.
   void check_peers() const;
 

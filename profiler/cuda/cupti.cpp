@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                CUPTI_ACTIVITY_KIND_MEMSET};
 
-const std::string kLost = ": kernel grids are unknown and intervals widen";
+const std::string& kLost = kWithoutRecords;
 
 // CUPTI's callbacks carry no pointer of ours.
 std::atomic<RecordBuffers*> active_buffers = nullptr;

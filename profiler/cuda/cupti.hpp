@@ -22,6 +22,9 @@
 
 namespace ddpx::cuda {
 
+// How every refusal ends.
+inline const std::string kWithoutRecords = ": kernel grids are unknown and intervals widen";
+
 // The address of a function of the library by its name, nullptr where it has none.
 using CuptiSymbols = std::function<void*(const char*)>;
 

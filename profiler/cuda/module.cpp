@@ -7,7 +7,9 @@ namespace ddpx::cuda {
 
 extern "C" {
 
-Backend* ddpx_cuda_backend(Pulse& pulse) { return new CudaBackend(pulse); }
+Backend* ddpx_cuda_backend(Pulse& pulse, const BackendOptions& options) {
+  return new CudaBackend(pulse, options);
+}
 
 engine::Device* ddpx_cuda_device(Pulse& pulse) { return new CudaDevice(pulse); }
 

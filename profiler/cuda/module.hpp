@@ -10,7 +10,7 @@ namespace ddpx::cuda {
 
 // The module's symbols. Both throw DeviceError; the caller owns what it gets.
 extern "C" {
-Backend* ddpx_cuda_backend(Pulse& pulse);
+Backend* ddpx_cuda_backend(Pulse& pulse, const BackendOptions& options);
 engine::Device* ddpx_cuda_device(Pulse& pulse);
 // GPUs visible to this process; 0 where there is no driver.
 int ddpx_cuda_gpus();

@@ -5,6 +5,8 @@
 namespace ddpx::cuda {
 
 std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) {
+  if (!wanted_ && !refused_)
+    return refused("CUPTI is left out (--no-cupti)" + kWithoutRecords, site);
   if (!refused_ && !tracer_) {
     auto opened = Tracer::load(cupti_places(CUDART_VERSION / 1000));
     if (auto* why = std::get_if<std::string>(&opened)) return refused(*why, site);

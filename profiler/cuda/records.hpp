@@ -14,7 +14,8 @@ namespace ddpx::cuda {
 
 class Records {
  public:
-  Records() = default;
+  // Without `wanted` none are taken, and the note says that it was asked for.
+  explicit Records(bool wanted = true) : wanted_(wanted) {}
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
   // Runs `work` and waits for it. nullopt: no records, and a note on the site says why, once.
@@ -29,6 +30,7 @@ class Records {
   std::optional<Trace> refused(const std::string& why, Site& site);
 
   std::unique_ptr<Tracer> tracer_;
+  bool wanted_;
   bool refused_ = false;
 };
 

@@ -1,6 +1,8 @@
 #include "profiler/cuda/site.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "profiler/cuda/system.hpp"
@@ -41,7 +43,28 @@ void Site::maximum(std::span<double> values) {
   meeting_.maximum(values);
 }
 
+void Site::broadcast(std::span<std::byte> bytes) {
+  const WaitingForPeers waiting(pulse_);
+  meeting_.broadcast(bytes);
+}
+
+std::vector<double> Site::gathered(std::span<const double> values) {
+  std::vector<double> all(static_cast<std::size_t>(ranks()) * values.size(),
+                          -std::numeric_limits<double>::infinity());
+  std::copy(
+      values.begin(), values.end(),
+      all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank()) * values.size()));
+  maximum(all);
+  return all;
+}
+
 void Site::finish() {
+  static_cast<void>(finish_within(Seconds(std::numeric_limits<double>::infinity())));
+}
+
+bool Site::finish_within(Seconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   const WaitingForPeers waiting(pulse_);
   for (cudaStream_t stream : {gpu_.compute(), gpu_.communication()}) {
     for (int looks = 0;; ++looks) {
@@ -51,10 +74,13 @@ void Site::finish() {
       static_cast<void>(cudaGetLastError());
       if (looks < kLooksAtOnce) continue;
       communicator_.check_peers();
+      if (std::chrono::duration<double>(Clock::now() - start).count() > patience.value())
+        return false;
       std::this_thread::sleep_for(kPause);
     }
   }
   pulse_.tick();
+  return true;
 }
 
 }  // namespace ddpx::cuda

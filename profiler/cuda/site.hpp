@@ -29,9 +29,14 @@ class Site {
   // Among the hosts of all ranks. Collective.
   void barrier();
   void maximum(std::span<double> values);
+  void broadcast(std::span<std::byte> bytes);  // rank 0's
+  // `values` of every rank, one rank after the other.
+  [[nodiscard]] std::vector<double> gathered(std::span<const double> values);
   // Returns when both streams have run dry. Throws DeviceError when NCCL notices that a peer is
   // gone.
   void finish();
+  // The same for at most `patience`; false: something still runs.
+  [[nodiscard]] bool finish_within(Seconds patience);
 
  private:
   Pulse& pulse_;

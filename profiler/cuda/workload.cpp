@@ -23,6 +23,8 @@ bool Workload::supports(const Operation& operation, const Gpu& gpu, int ranks) {
     return ranks > 1 && call->ranks == ranks && call->dtype != DType::tf32 &&
            gpu.supports(call->dtype) && shard >= 1 && shard == std::floor(shard);
   }
+  if (const auto* between = std::get_if<Elementwise>(&operation))
+    return between->dtype != DType::tf32 && gpu.supports(between->dtype);
   return true;
 }
 
@@ -136,6 +138,30 @@ void Workload::prepare(const OptimizerStep& step) {
       adamw(s, {.rate = double{kRate}}, stream_);
     } else {
       sgd(s.parameters, s.gradients, kRate, stream_);
+    }
+  };
+}
+
+// A step finds the product's result, or the gradient handed on, where it has just been written; the
+// activation of forward has left the cache by the time backward reads it.
+void Workload::prepare(const Elementwise& work) {
+  const std::size_t elements = count(work.rows * work.columns);
+  const Elements written = buffer(elements, work.dtype);
+  if (work.kernel == RowKernel::relu_gradient) {
+    std::vector<Elements> ring;
+    for (std::size_t i = ring_for(work.bytes().value() / 3); i > 0; --i)
+      ring.push_back(buffer(elements, work.dtype));
+    issue_ = [this, written, ring = std::move(ring)](std::size_t i) {
+      relu_backward(written, ring[i % ring.size()], stream_);
+    };
+    return;
+  }
+  const Elements row = buffer(count(work.columns), work.dtype);
+  issue_ = [this, kernel = work.kernel, written, row](std::size_t) {
+    if (kernel == RowKernel::bias_relu) {
+      add_bias(written, row, true, stream_);
+    } else {
+      sum_rows(written, row, stream_);
     }
   };
 }

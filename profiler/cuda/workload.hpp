@@ -34,6 +34,7 @@ class Workload {
   void prepare(const CollectiveCall& call);
   void prepare(const Copy& copy);
   void prepare(const OptimizerStep& step);
+  void prepare(const Elementwise& work);
   void prepare(const Launch& launch);
 
   // Random numbers.

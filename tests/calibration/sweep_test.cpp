@@ -190,5 +190,70 @@ TEST(Sweep, operations_that_take_longer_than_planned_end_it_at_the_budget_and_it
   EXPECT_THAT(measurements.notes, Contains(HasSubstr("the budget was used up")));
 }
 
+// A GPU of the fake kind, whose communication library says how it runs collectives.
+class ReportingFake : public FakeBackend {
+ public:
+  using FakeBackend::FakeBackend;
+  [[nodiscard]] std::vector<std::optional<CollectiveRun>> reported(
+      const std::vector<CollectiveCall>& calls) override {
+    std::vector<std::optional<CollectiveRun>> runs;
+    for (const CollectiveCall& call : calls) {
+      runs.emplace_back();
+      if (call.kind == Collective::all_reduce)
+        runs.back() = call.bytes < kMiB ? CollectiveRun{"RING", "LL", 2}
+                                        : CollectiveRun{"RING", "SIMPLE", 24};
+    }
+    return runs;
+  }
+};
+
+Machine known_gpu() {
+  Machine machine = test::known_machine();
+  machine.device.multiprocessors = 100;
+  machine.forward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(5e9), 0, ""};
+  machine.backward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(3e9), 0, ""};
+  return machine;
+}
+
+TEST(Sweep,
+     what_the_library_reports_stands_beside_each_size_and_gives_channels_where_none_are_known) {
+  ReportingFake fake(known_gpu(), "wire", 2);
+  const Measurements measurements = calibrated(fake);
+  for (const CollectiveSample& sample : measurements.collectives) {
+    ASSERT_EQ(sample.reported.has_value(), sample.call.kind == Collective::all_reduce);
+    if (!sample.reported) continue;
+    EXPECT_EQ(sample.reported->protocol, sample.call.bytes < kMiB ? "LL" : "SIMPLE");
+  }
+  EXPECT_EQ(measurements.links.at(0).channels, 24);
+}
+
+TEST(Sweep, kernels_between_products_are_measured_and_found_again_by_the_fit) {
+  FakeBackend fake(known_gpu(), "wire", 2, {.noise = 0.01});
+  PlanOptions options;
+  options.gpus = true;
+  options.budget = Seconds(1e4);
+  const Measurements measurements = calibrated(fake, options);
+  EXPECT_GE(measurements.elementwise.size(), 9U);
+  const Machine machine = fitted(measurements);
+  ASSERT_TRUE(machine.forward_bandwidth);
+  ASSERT_TRUE(machine.backward_bandwidth);
+  EXPECT_LT(errors_off(*machine.forward_bandwidth, 5e9), 3);
+  EXPECT_LT(errors_off(*machine.backward_bandwidth, 3e9), 3);
+}
+
+TEST(Sweep, copies_beside_collectives_have_both_slowdowns) {
+  FakeBackend fake(known_gpu(), "wire", 2, {.noise = 0.01});
+  PlanOptions options;
+  options.gpus = true;
+  options.budget = Seconds(1e4);
+  const Measurements measurements = calibrated(fake, options);
+  ASSERT_FALSE(measurements.copy_besides.empty());
+  const CopyBesideSample& sample = measurements.copy_besides.front();
+  EXPECT_EQ(sample.link, "wire");
+  EXPECT_NEAR(sample.copy_alone_seconds.at(0), 2 * sample.copy.bytes.value() / 8e9,
+              0.1 * sample.copy_alone_seconds[0]);
+  EXPECT_GT(sample.collective_beside_seconds.at(0), sample.collective_alone_seconds.at(0));
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -285,6 +285,9 @@ TEST_F(Calibrate, wrong_options_are_one_line_that_names_flag_value_and_what_is_a
            {{"--collectives", "broadcast"}, {"--collectives", "broadcast", "all_gather"}},
            {{"--ranks", "1", "--transport", "shm"}, {"--transport", "one rank"}},
            {{"--only-link", "--widths", "64"}, {"--widths", "--only-link"}},
+           {{"--backend", "cpu", "--no-cupti"}, {"--no-cupti", "GPUs"}},
+           {{"--from", "calibration/measurements/t4x2.json", "--no-cupti"},
+            {"--no-cupti", "--from"}},
            {{"--topology", "pcie"}, {"--topology", "--from"}},
            {{"--from", "calibration/measurements/t4x2.json", "--quick"}, {"--quick", "--from"}},
            {{"--dry-run", "-o", "x.json"}, {"--dry-run", "--output"}}}) {

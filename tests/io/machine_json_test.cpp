@@ -41,6 +41,8 @@ Machine full_machine() {
   m.optimizer_points = {{Bytes(2e6), BytesPerSecond(6e11)}};
   m.adamw_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(1.9e11), 0.04, "fitted"};
   m.adamw_points = {{Bytes(4e6), BytesPerSecond(3e11)}};
+  m.forward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(1.8e11), 0.05, "fitted"};
+  m.backward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(1.7e11), 0.06, "fitted"};
   m.kernel_gap = {Seconds(1.5e-6), 0.2, "fitted"};
   m.host = {costs(1), costs(2)};
   m.boost = Estimate<double>{0.7, 0.05, "a"};

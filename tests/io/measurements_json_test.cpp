@@ -48,6 +48,18 @@ Measurements full() {
   m.launches = {{{1e-6, 2e-6}, {{6.0, "c"}}}};
   m.besides = {
       {"pcie3", m.products[0].product, m.collectives[0].call, {1.0}, {2.0, 2.5}, {3.0}, {4.0}}};
+  m.collectives[0].reported = CollectiveRun{"RING", "LL128", 8};
+  m.collectives[1].reported = CollectiveRun{"TREE", "LL", 0};
+  m.copy_besides = {
+      {"pcie3", {Bytes(64e6)}, m.collectives[0].call, {1.5}, {2.5}, {3.5}, {4.5}, 0.25}};
+  m.elementwise = {{{RowKernel::relu_gradient, DType::fp32, 256, 4096}, {1.5e-5}, {{7.0, "d"}}}};
+  m.pairs = {{0, 1, Bytes(67108864), {2.5e-4}}};
+  RankLoad load{{0.25, 0.5}, {{0.75, "slowed"}}};
+  load.clock_mhz = 1755;
+  load.power_w = 690.5;
+  load.celsius = 0;
+  load.slowed_by = "power limit";
+  m.loads = {{m.products[0].product, Clocks::sustained, {load, {{0.125}}}}};
   return m;
 }
 
@@ -157,13 +169,44 @@ TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
   EXPECT_EQ(a.collective_beside_seconds, b.collective_beside_seconds);
 }
 
+TEST(MeasurementsJson, what_gpus_add_is_read_back_too) {
+  const Measurements m = full();
+  const Measurements read = measurements_from_json(to_json(m), "given.json");
+  ASSERT_TRUE(read.collectives[0].reported);
+  EXPECT_EQ(read.collectives[0].reported->algorithm, "RING");
+  EXPECT_EQ(read.collectives[0].reported->protocol, "LL128");
+  EXPECT_EQ(read.collectives[0].reported->channels, 8);
+  EXPECT_EQ(read.collectives[1].reported->channels, 0);
+  EXPECT_FALSE(read.collectives[2].reported);
+  EXPECT_EQ(read.copy_besides.at(0).copy.bytes, Bytes(64e6));
+  EXPECT_EQ(read.copy_besides[0].copy_beside_seconds, (std::vector{2.5}));
+  EXPECT_EQ(read.copy_besides[0].collective_alone_seconds, (std::vector{3.5}));
+  EXPECT_EQ(read.copy_besides[0].kernel_share, 0.25);
+  EXPECT_EQ(read.elementwise.at(0).work.kernel, RowKernel::relu_gradient);
+  EXPECT_EQ(read.elementwise[0].work.columns, 4096);
+  EXPECT_EQ(read.elementwise[0].seconds, (std::vector{1.5e-5}));
+  EXPECT_EQ(read.pairs.at(0).second, 1);
+  EXPECT_EQ(read.pairs[0].seconds, (std::vector{2.5e-4}));
+  ASSERT_EQ(read.loads.at(0).ranks.size(), 2U);
+  EXPECT_EQ(read.loads[0].clocks, Clocks::sustained);
+  const RankLoad& load = read.loads[0].ranks[0];
+  EXPECT_EQ(load.seconds, (std::vector{0.25, 0.5}));
+  EXPECT_EQ(load.dropped.at(0).reason, "slowed");
+  EXPECT_EQ(load.clock_mhz, 1755);
+  EXPECT_EQ(load.memory_mhz, std::nullopt);
+  EXPECT_EQ(load.power_w, 690.5);
+  EXPECT_EQ(load.celsius, 0);
+  EXPECT_EQ(load.slowed_by, "power limit");
+}
+
 TEST(MeasurementsJson, a_sample_is_a_line) {
   EXPECT_THAT(
       to_json(full()),
       testing::HasSubstr(
           "\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
           "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
-          "\"tool\": \"nccl-tests\"},\n"));
+          "\"tool\": \"nccl-tests\", \"reported\": {\"algorithm\": \"RING\", "
+          "\"protocol\": \"LL128\", \"channels\": 8}},\n"));
 }
 
 TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
@@ -185,6 +228,17 @@ TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
        {"\"threads\": 384", "\"threads\": 0", {"products[0].kernel.threads: is 0"}},
        {"\"parameters\": 1000000", "\"parameters\": 0", {"optimizers[0].parameters: is 0"}},
        {"\"constant\": \"rank_spread\"", "\"constant\": \"\"", {"priors[1].constant: is \"\""}},
+       {"\"channels\": 8}", "\"channels\": 0}", {"collectives[0].reported.channels: is 0"}},
+       {"\"algorithm\": \"RING\"", "\"algorithm\": \"\"", {"reported.algorithm: is \"\""}},
+       {"\"kernel\": \"relu_gradient\"",
+        "\"kernel\": \"relu\"",
+        {"elementwise[0].kernel", "bias_relu, relu_gradient, bias_gradient"}},
+       {"\"columns\": 4096", "\"columns\": 0", {"elementwise[0].columns: is 0"}},
+       {"\"second\": 1", "\"second\": 0", {"pairs[0].second: is 0", "above \"first\", 0"}},
+       {"\"power_w\": 690.5", "\"power_w\": -1", {"loads[0].ranks[0].power_w: is -1"}},
+       {"\"copy_alone_times_s\": [1.5]",
+        "\"copy_alone_times_s\": []",
+        {"copy_besides[0].copy_alone_times_s: is empty"}},
        {"\"copies\"", "\"coppies\"", {"did you mean copies?"}},
        {"\"step_times_s\"", "\"times_s\"", {"steps[0]", "step_times_s"}}});
 }

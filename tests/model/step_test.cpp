@@ -125,6 +125,30 @@ TEST(DdpSteps, add_each_earlier_gradient_for_12_bytes_per_parameter) {
   EXPECT_NEAR(total(step(m, Link{}, job)), 3 * 8 + 2, 1e-9);
 }
 
+TEST(DdpSteps, price_what_lies_between_products_by_its_own_kernels_in_the_native_engine_alone) {
+  Network network = three_layers();
+  for (Layer& layer : network.layers) {
+    layer.forward_bytes = 2e6;
+    layer.backward_bytes = 4e6;
+  }
+  Machine m = machine();
+  m.copy_bandwidth.value = BytesPerSecond(1e9);
+  Job job = one_bucket_per_tensor(1);
+  job.engine = Engine::native;
+  const Step as_copies = step(m, Link{}, job, network);
+  m.forward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(0.5e9), 0, ""};
+  m.backward_bandwidth = Estimate<BytesPerSecond>{BytesPerSecond(0.25e9), 0, ""};
+  const Step native = step(m, Link{}, job, network);
+  // Per layer and sample 2 MB at 0.5 instead of 1 GB/s, and 4 MB at 0.25.
+  const double samples = 3 * job.batch_per_rank;
+  EXPECT_NEAR(term(native, Term::forward) - term(as_copies, Term::forward), 2e-3 * samples, 1e-9);
+  EXPECT_NEAR(term(native, Term::backward) - term(as_copies, Term::backward), 12e-3 * samples,
+              1e-9);
+  job.engine = Engine::torch;
+  EXPECT_DOUBLE_EQ(term(step(m, Link{}, job, network), Term::forward),
+                   term(as_copies, Term::forward));
+}
+
 TEST(DdpSteps, slow_kernels_by_their_waves_beside_a_collective) {
   // 10 blocks on 10 multiprocessors, 2 of them the collective's: 2 waves instead of 1. All-reduces
   // 5-7, 8-10 and 10-12. Layer 2's data gradient runs 5-7 (8 blocks, then 2 more at 6); its weight

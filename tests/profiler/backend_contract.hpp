@@ -36,6 +36,9 @@ class BackendContract : public testing::TestWithParam<BackendUnderTest> {
     const int ranks = backend().hardware().ranks;
     std::vector<Operation> all{Launch{}, Copy{kMiB}, OptimizerStep{Optimizer::sgd, 65536},
                                OptimizerStep{Optimizer::adamw, 65536}};
+    for (RowKernel kernel :
+         {RowKernel::bias_relu, RowKernel::relu_gradient, RowKernel::bias_gradient})
+      all.emplace_back(Elementwise{kernel, DType::fp32, 64, 256});
     for (DType dtype : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
       for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient})
         all.emplace_back(Product{pass, dtype, 16, 64, 128});

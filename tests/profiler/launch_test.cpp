@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "model/error.hpp"
+#include "profiler/backend.hpp"
 #include "profiler/child_process.hpp"
 #include "profiler/job_names.hpp"
 #include "profiler/rank.hpp"
@@ -47,6 +48,10 @@ int be_a_rank(const RankPlace& place, const std::string& how) {
     if (how == "fail" || how == "refuse") {
       rank.fail(how == "fail" ? "no memory" : "--flag: is wrong",
                 how == "fail" ? RankState::failed : RankState::refused);
+      std::_Exit(3);
+    }
+    if (how == "link") {
+      rank.fail("GPUs 0 and 1: nothing arrived", RankState::link_hung);
       std::_Exit(3);
     }
     if (how == "hang") pause_for(60);
@@ -188,6 +193,12 @@ TEST_P(Launch, what_a_rank_refuses_arrives_as_bad_input) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "--flag: is wrong");
   }
+}
+
+TEST_P(Launch, a_link_over_which_nothing_arrives_is_told_from_other_failures) {
+  RankJob job(options_for("link"));
+  EXPECT_THAT([&] { job.run([](const JobProgress&) {}); },
+              testing::ThrowsMessage<LinkHung>(HasSubstr("GPUs 0 and 1: nothing arrived")));
 }
 
 TEST_P(Launch, a_hanging_rank_is_named_and_not_those_that_wait_for_it) {

@@ -47,6 +47,16 @@ TEST(Watch, a_rank_that_vanished_is_named_with_its_operation) {
   EXPECT_EQ(said(ranks), "rank 1 was killed in copy of 4 B");
 }
 
+TEST(Watch, a_rank_whose_link_hung_says_so_and_the_failure_knows_it) {
+  auto ranks = healthy(2);
+  ranks[1].state = RankState::link_hung;
+  ranks[1].problem = "GPUs 0 and 1: nothing arrived";
+  EXPECT_EQ(said(ranks), "rank 1 failed: GPUs 0 and 1: nothing arrived in copy of 4 B");
+  EXPECT_TRUE(diagnose(ranks, Seconds(5), kLimits)->link_hung);
+  ranks[1].state = RankState::failed;
+  EXPECT_FALSE(diagnose(ranks, Seconds(5), kLimits)->link_hung);
+}
+
 TEST(Watch, a_vanished_rank_comes_before_peers_that_failed_because_of_it) {
   auto ranks = healthy(3);
   ranks[0].state = RankState::failed;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "profiler/cuda/device.hpp"
+#include "profiler/screen.hpp"
 #include "tests/profiler/backend_contract.hpp"
 #include "tests/profiler/engine/mock_device.hpp"
 #include "tests/profiler/ranks.hpp"
@@ -37,6 +38,98 @@ TEST(CudaBackend, describes_the_gpu_and_the_libraries_it_stands_on) {
   EXPECT_THAT(keys, testing::IsSupersetOf({"cublas", "cuda_driver"}));
   // One rank has nobody to communicate with.
   EXPECT_EQ(std::count(keys.begin(), keys.end(), "nccl"), hardware.ranks > 1 ? 1 : 0);
+}
+
+TEST(CudaBackend, every_gpu_under_load_has_a_rate_and_clocks_where_the_driver_says_them) {
+  const Product product{Pass::forward, DType::fp32, 1024, 2048, 2048};
+  const std::vector<RankLoad> loads = backend_on_ranks().load(product, Clocks::burst, Seconds(0.4));
+  ASSERT_EQ(loads.size(), static_cast<std::size_t>(backend_on_ranks().hardware().ranks));
+  for (const RankLoad& load : loads) {
+    ASSERT_FALSE(load.seconds.empty());
+    // No GPU has 1,000 TFLOP/s in fp32, and none below 0.1.
+    EXPECT_GT(product.flops().value() / load.seconds[0], 1e11);
+    EXPECT_LT(product.flops().value() / load.seconds[0], 1e15);
+    EXPECT_TRUE(same_on_all_ranks(load.seconds));
+    if (load.clock_mhz) {
+      EXPECT_GT(*load.clock_mhz, 100);
+    }
+  }
+}
+
+TEST(CudaBackend, every_pair_has_a_time_on_all_ranks_alike) {
+  const int ranks = backend_on_ranks().hardware().ranks;
+  const std::vector<PairSample> pairs = backend_on_ranks().pairs();
+  ASSERT_EQ(pairs.size(), static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+  for (const PairSample& pair : pairs) {
+    EXPECT_TRUE(same_on_all_ranks(pair.seconds));
+    for (const double s : pair.seconds) EXPECT_TRUE(s > 1e-6 && s < 5) << s;
+  }
+}
+
+TEST(CudaBackend, nccl_tells_how_it_runs_small_and_large_collectives) {
+  const int ranks = backend_on_ranks().hardware().ranks;
+  if (ranks == 1) GTEST_SKIP() << "one rank has nobody to communicate with";
+  const auto call = [&](double bytes) {
+    return CollectiveCall{Collective::all_reduce, DType::fp32, Bytes(bytes), ranks};
+  };
+  const auto runs = backend_on_ranks().reported({call(4096), call(67108864)});
+  ASSERT_EQ(runs.size(), 2U);
+  for (const auto& run : runs) {
+    ASSERT_TRUE(run);
+    EXPECT_THAT(run->protocol, testing::AnyOf("LL", "LL128", "SIMPLE"));
+  }
+  EXPECT_LE(runs[0]->channels, runs[1]->channels);
+  // What the kernel's grid says of the same collective.
+  const auto kernel = backend_on_ranks().kernel(call(67108864));
+  if (kernel && runs[1]->channels > 0) {
+    EXPECT_EQ(kernel->blocks, runs[1]->channels);
+  }
+}
+
+TEST(CudaBackend, copies_beside_collectives_give_four_times) {
+  const int ranks = backend_on_ranks().hardware().ranks;
+  if (ranks == 1) GTEST_SKIP() << "one rank has nobody to communicate with";
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, kMiB * 16, ranks};
+  for (const BesideTimes& t : backend_on_ranks().sample_beside(Copy{kMiB * 32}, call, 2)) {
+    for (const double s :
+         {t.product_alone, t.product_beside, t.collective_alone, t.collective_beside})
+      EXPECT_TRUE(s > 0 && s < 1) << s;
+    EXPECT_GT(t.product_beside, 0.9 * t.product_alone);
+  }
+}
+
+TEST(CudaBackend, collectives_take_after_kernel_records_what_they_took_before) {
+  const int ranks = backend_on_ranks().hardware().ranks;
+  if (ranks == 1) GTEST_SKIP() << "one rank has nobody to communicate with";
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, kMiB * 16, ranks};
+  constexpr int kSamples = 41;
+  const double before = median(backend_on_ranks().sample(call, kSamples));
+  {
+    static Pulse quiet;
+    cuda::CudaBackend recording(quiet);
+    static_cast<void>(recording.kernel(call));
+  }
+  const double after = median(backend_on_ranks().sample(call, kSamples));
+  std::printf("all-reduce after kernel records over before: %.4f\n", after / before);
+  EXPECT_NEAR(after / before, 1, 0.02);
+}
+
+TEST(CudaBackend, without_cupti_everything_is_timed_by_events_and_the_loss_is_said) {
+  static Pulse quiet;
+  cuda::CudaBackend backend(quiet, {.kernel_records = false});
+  const Product product{Pass::weight_gradient, DType::fp32, 64, 512, 512};
+  EXPECT_FALSE(backend.kernel(product));
+  const int ranks = backend.hardware().ranks;
+  if (ranks > 1) {
+    const CollectiveCall call{Collective::all_reduce, DType::fp32, kMiB, ranks};
+    for (const BesideTimes& t : backend.sample_beside(product, call, 2)) {
+      EXPECT_GT(t.product_beside, 0);
+      EXPECT_EQ(t.share, 0);
+    }
+  }
+  EXPECT_THAT(backend.hardware().notes,
+              testing::Contains("CUPTI is left out (--no-cupti): kernel grids are unknown and "
+                                "intervals widen"));
 }
 
 std::vector<float> numbers(std::size_t count, unsigned seed) {

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
 # run_ranks.sh RANKS PROGRAM [ARGUMENT...]: one process per GPU of this host, joined as a RankJob
 # would join them. Fails when any of them does.
+# run_ranks.sh --hosts RANKS PROGRAM ...: every rank on a "host" of its own (NCCL_HOSTID), started as
+# torchrun would on each.
 set -uo pipefail
+hosts=
+if [[ $1 == --hosts ]]; then
+  hosts=1
+  shift
+fi
 ranks=$1
 shift
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
@@ -11,10 +18,20 @@ if ((gpus < ranks)); then
 fi
 DDPX_JOB_DIRECTORY=$(mktemp -d)
 trap 'rm -rf "$DDPX_JOB_DIRECTORY"' EXIT
-export DDPX_JOB_DIRECTORY DDPX_RANKS=$ranks NCCL_NVLS_ENABLE=0
+export NCCL_NVLS_ENABLE=0
+if [[ $hosts ]]; then
+  export WORLD_SIZE=$ranks LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1
+  export MASTER_PORT=$((20000 + RANDOM % 10000)) NCCL_SOCKET_IFNAME=lo
+else
+  export DDPX_JOB_DIRECTORY DDPX_RANKS=$ranks
+fi
 pids=()
 for ((rank = 0; rank < ranks; ++rank)); do
-  DDPX_RANK=$rank "$@" &
+  if [[ $hosts ]]; then
+    RANK=$rank CUDA_VISIBLE_DEVICES=$rank NCCL_HOSTID=host$rank "$@" &
+  else
+    DDPX_RANK=$rank "$@" &
+  fi
   pids+=($!)
 done
 status=0
