@@ -74,6 +74,8 @@ def _train(row, job, device, mates, tick):
     buckets = trainer.bucket_bytes()
     if buckets and row.strategy.sync:
         context["bucket_bytes"] = ",".join(map(str, buckets))
+    if trainer.fsdp:
+        context["fsdp"] = trainer.fsdp
     if device.type == "cuda":
         context["issue_time_s"] = f"{timed.issue_time_s:.6g}"
         context["memory_bytes"] = str(torch.cuda.max_memory_allocated(device))
