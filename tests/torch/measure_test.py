@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import time
 import types
 import unittest
 from unittest import mock
@@ -9,9 +10,10 @@ from unittest import mock
 import support  # noqa: F401  (the package's place)
 import torch
 
-from ddpx_torch import measure, measuring, training
+from ddpx_torch import measure, measuring, timing, training
 from ddpx_torch.models import blocks_of, build
 from ddpx_torch.networks import parse_network
+from ddpx_torch.rows import Row
 from ddpx_torch.strategy import parse_strategy
 
 
@@ -98,6 +100,36 @@ class Products(unittest.TestCase):
         self.assertEqual([tuple(value.shape) for value in called.call_args.args], [(3, 4), (5, 4), (5,)])
         for product_pass, shape in (("data_gradient", (3, 4)), ("weight_gradient", (5, 4))):
             self.assertEqual(tuple(measuring.product_of("fp32", device, product_pass, 3, 4, 5)().shape), shape)
+
+
+class Trained(unittest.TestCase):
+    def trainer(self, **how):
+        row = Row("mlp:width=8,depth=2", 1, "tcp", parse_strategy("ddp"), "weak", "fp32", "sgd", 4)
+        work = build(parse_network(row.network), 4, torch.device("cpu"), 1)
+        return training.Trainer(row, work, torch.device("cpu"), **how)
+
+    def test_a_compiled_model_is_called_and_the_plain_one_is_updated(self):
+        called = []
+
+        def compiled(model):
+            return lambda *arguments: called.append(1) or model(*arguments)
+
+        with mock.patch.object(torch, "compile", compiled, create=True):
+            trainer = self.trainer(compile=True)
+        before = [p.detach().clone() for p in trainer.model.parameters()]
+        trainer.step()
+        self.assertEqual(called, [1])
+        self.assertFalse(all(torch.equal(a, b) for a, b in zip(before, trainer.model.parameters())))
+
+    def test_one_thread_is_one_thread_of_products_too(self):
+        values = torch.ones(384, 384)
+        timing.use_threads(1)
+        values @ values
+        own, all_threads = time.thread_time(), time.process_time()
+        for _ in range(40):
+            values @ values
+        own, all_threads = time.thread_time() - own, time.process_time() - all_threads
+        self.assertLess(all_threads, 1.25 * own)
 
 
 class ByBlock(unittest.TestCase):

@@ -122,9 +122,10 @@ def _wrap_fsdp(model, strategy, device, group, words):
 
 
 class Trainer:
-    """A row's model, wrapped, with its optimizer. `ddp_options` are further arguments of DistributedDataParallel."""
+    """A row's model, wrapped, with its optimizer. `ddp_options` are further arguments of DistributedDataParallel; `compile` is
+    torch.compile around it all, which then splits its program at DistributedDataParallel's buckets (DDPOptimizer)."""
 
-    def __init__(self, row, work, device, group=None, ddp_options=None):
+    def __init__(self, row, work, device, group=None, ddp_options=None, compile=False):
         strategy = row.strategy
         self.work = work
         self.device = device
@@ -148,6 +149,7 @@ class Trainer:
             self.optimizer = torch.optim.AdamW(parameters, lr=1e-4)
         else:
             self.optimizer = torch.optim.SGD(parameters, lr=0.01)
+        self.called = torch.compile(self.model) if compile else self.model
         self.loss = None
 
     def step(self):
@@ -157,7 +159,7 @@ class Trainer:
             quiet = self.is_ddp and not (self.sync and i == self.micro_batches - 1)
             with self.model.no_sync() if quiet else contextlib.nullcontext():
                 with autocast(self.device, self.dtype):
-                    loss = self.work.loss(self.model, self.work.batch)
+                    loss = self.work.loss(self.called, self.work.batch)
                     if self.micro_batches > 1:
                         loss = loss / self.micro_batches
                 loss.backward()
