@@ -16,7 +16,7 @@ namespace {
 constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
 constexpr double kBusy =
     0.90;  // a step is bound by the device from this busy share on (docs/model.md)
-constexpr double kIdle = 0.60;  // ... and by the host up to this one; between them by neither alone
+constexpr double kIdle = 0.75;  // ... by the host up to this one; between them by neither alone
 constexpr double kFollowsFlops =
     0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
 constexpr double kHostFloor = 0.08;  // a fresh process moves its host by as much

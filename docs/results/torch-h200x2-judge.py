@@ -37,6 +37,7 @@ def command(*words, to=None):
 class Folder:
     def __init__(self, folder):
         self.folder = folder
+        self.parts = set()  # of runs files, for this judging alone
 
     def at(self, name):
         return os.path.join(self.folder, name)
@@ -75,6 +76,7 @@ class Folder:
         alone = [row for row in document["rows"] if row["gpus"] == 1]
         for name, rows in (("rest", [row for row in document["rows"] if row not in first]), ("fsdp1", first + alone)):
             parts.append(path.removesuffix(".json") + f"-{name}.json")
+            self.parts.add(parts[-1])
             with open(parts[-1], "w", encoding="utf-8") as file:
                 json.dump(dict(document, rows=rows), file, indent=1)
         return tuple(parts)
@@ -271,6 +273,8 @@ def main():
     with open(folder.at("summary.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     print("\n".join(lines))
+    for path in folder.parts:
+        os.remove(path)
 
 
 main()
