@@ -57,11 +57,11 @@ def _topology(kind, device):
 
 
 # Steps that only the host takes time for, of three depths: what a step costs once comes apart from what every tensor does. A layer of
-# 256 features is 257 KiB, and of width 64 would cost the host a third less (two H200). Buckets of half a KiB are one for every
-# tensor; of 600 KiB, three layers each.
-HOST_NETWORKS = ("mlp:width=256,depth=5", "mlp:width=256,depth=14", "mlp:width=256,depth=36")
+# 512 features is 1 MiB; of width 64 it would cost the host a third less, and a hook next to nothing (two H200). Buckets of half a KiB
+# are one for every tensor; of 3 MiB, three layers each.
+HOST_NETWORKS = ("mlp:width=512,depth=5", "mlp:width=512,depth=14", "mlp:width=512,depth=36")
 HOST_BATCH = 64
-HOST_STRATEGIES = ("ddp", "ddp,bucket=0.5KiB", "ddp,bucket=600KiB", "ddp,compress=fp16", "ddp,compress=fp16,bucket=0.5KiB", "ddp,compress=bf16,bucket=0.5KiB", "fsdp=unit", "fsdp=block")
+HOST_STRATEGIES = ("ddp", "ddp,bucket=0.5KiB", "ddp,bucket=3MiB", "ddp,compress=fp16", "ddp,compress=fp16,bucket=3MiB", "ddp,compress=bf16,bucket=3MiB", "fsdp=unit", "fsdp=block")
 # Blocks of twelve tensors, beside a linear layer's two: FSDP's cost of a collective comes apart from that of a tensor.
 BLOCK_NETWORKS = ("gpt:layers=2,hidden=64,heads=2,sequence=16,vocabulary=64", "gpt:layers=6,hidden=64,heads=2,sequence=16,vocabulary=64")
 BLOCK_BATCH = 8
