@@ -65,7 +65,7 @@ HOST_STRATEGIES = ("ddp", "ddp,bucket=0.5KiB", "ddp,bucket=3MiB", "ddp,compress=
 # Blocks of twelve tensors, beside a linear layer's two: FSDP's cost of a collective comes apart from that of a tensor.
 BLOCK_NETWORKS = ("gpt:layers=2,hidden=64,heads=2,sequence=16,vocabulary=64", "gpt:layers=6,hidden=64,heads=2,sequence=16,vocabulary=64")
 BLOCK_BATCH = 8
-HOST_TIMING = {"seconds": 0.16, "repeats": 8}
+HOST_TIMING = {"seconds": 0.2, "repeats": 8}
 # Width, batch and format of one-GPU steps that the device bounds.
 DEVICE_STEPS = ((2048, 1024, "fp32"), (4096, 256, "fp32"), (4096, 1024, "fp32"), (8192, 256, "fp32"), (8192, 1024, "fp32"), (4096, 4096, "bf16"), (8192, 1024, "bf16"), (8192, 4096, "bf16"))
 
