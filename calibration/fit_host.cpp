@@ -135,8 +135,10 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
   std::vector<CountedRow> hooks;
   hooks.reserve(samples.hooked.size());
   for (const CountedRow& row : samples.hooked)
-    hooks.push_back({{row.counts[2]}, row.value - fit.of(row), row.scale});
-  costs.hook_per_bucket = estimate(counted_costs(hooks), 0, hooks.size());
+    hooks.push_back({{row.counts[2], 1}, row.value - fit.of(row), row.scale});
+  const CountedCosts hook = counted_costs(hooks);
+  costs.hook_per_bucket = estimate(hook, 0, hooks.size());
+  costs.hook = found(hook, 1, hooks.size());
 }
 
 }  // namespace

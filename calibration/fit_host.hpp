@@ -9,7 +9,7 @@ namespace ddpx {
 // From host-bound steps alone (K = 1 and more) and on several ranks, by engine:
 //   T(K) - K T(1)                = (K-1) extra
 //   T(shared) - T(alone)         = sync + sync_per_tensor tensors + per_bucket buckets
-//   T(with a hook) - T(shared)   = hook_per_bucket buckets
+//   T(with a hook) - T(shared)   = hook + hook_per_bucket buckets
 //   T(FSDP, one unit) - T(alone) = fsdp
 //   T(FSDP by block) - T(alone)  = fsdp_block + fsdp_launch (collectives - 2)
 //                                  + fsdp_per_tensor tensors

@@ -110,6 +110,7 @@ std::string host_text(const Machine& machine) {
     add_found("sync", costs->sync);
     add("sync per tensor", costs->sync_per_tensor);
     add("per bucket", costs->per_bucket);
+    add_found("hook", costs->hook);
     add("hook per bucket", costs->hook_per_bucket);
     add("fsdp", costs->fsdp);
     add_found("fsdp block", costs->fsdp_block);

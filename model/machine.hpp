@@ -45,10 +45,11 @@ struct HostCosts {
   // Each of FSDP's collectives beyond one unit's two; nullopt: what launching a bucket's costs.
   std::optional<Estimate<Seconds>> fsdp_launch;
   // What does not grow with the network's tensors; nullopt: nothing was found.
-  std::optional<Estimate<Seconds>> step;
-  std::optional<Estimate<Seconds>> sync;
-  std::optional<Estimate<Seconds>> fsdp_block;       // by block; nullopt: what one unit's costs
-  std::optional<Estimate<Seconds>> fsdp_per_tensor;  // by block; nullopt: nothing
+  std::optional<Estimate<Seconds>> step{};
+  std::optional<Estimate<Seconds>> sync{};
+  std::optional<Estimate<Seconds>> hook{};
+  std::optional<Estimate<Seconds>> fsdp_block{};       // by block; nullopt: what one unit's costs
+  std::optional<Estimate<Seconds>> fsdp_per_tensor{};  // by block; nullopt: nothing
   // How far a fresh process moves all of these together, one standard error as a fraction.
   double spread = 0;
 };

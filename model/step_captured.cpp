@@ -109,7 +109,10 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(times, costs->sync);
     sum.add(times * tensors, costs->sync_per_tensor);
     sum.add(times * buckets, costs->per_bucket);
-    if (job_.strategy.compression) sum.add(times * buckets, costs->hook_per_bucket);
+    if (job_.strategy.compression) {
+      sum.add(times, costs->hook);
+      sum.add(times * buckets, costs->hook_per_bucket);
+    }
     if (job_.strategy.sharding != Sharding::none) sum.add(1, costs->per_bucket);
   }
   return host_time_of(sum, costs);

@@ -20,6 +20,7 @@ constexpr double kHook = 90e-6;
 constexpr double kFsdp = 3e-3;
 constexpr double kFsdpLaunch = 70e-6;
 constexpr double kSyncStep = 400e-6;
+constexpr double kHookStep = 250e-6;
 constexpr double kFsdpBlock = 900e-6;
 constexpr double kFsdpTensor = 35e-6;
 
@@ -56,8 +57,8 @@ StepSample sample(const std::string& network, const std::string& words, int gpus
     seconds += kFsdp;
   } else if (gpus > 1) {
     const double buckets = buckets_of(network, step.strategy);
-    seconds += (apart ? kSyncStep : 0) + tensors * kSync +
-               buckets * (kBucket + (step.strategy.compression ? kHook : 0));
+    seconds += (apart ? kSyncStep : 0) + (apart && step.strategy.compression ? kHookStep : 0);
+    seconds += tensors * kSync + buckets * (kBucket + (step.strategy.compression ? kHook : 0));
   }
   step.seconds = {seconds};
   return step;
@@ -109,13 +110,17 @@ TEST(FitHost, tells_what_a_step_costs_once_from_what_tensors_buckets_and_collect
                               "gpt:layers=2,hidden=64,heads=2,sequence=8,vocabulary=32",
                               "gpt:layers=6,hidden=64,heads=2,sequence=8,vocabulary=32"}) {
     m.steps.push_back(sample(network, "ddp", 1));
-    for (const char* words : {"ddp", "ddp,bucket=1KiB", "fsdp=block"})
+    for (const char* words : {"ddp", "ddp,bucket=1KiB", "fsdp=block", "ddp,compress=fp16",
+                              "ddp,compress=fp16,bucket=1KiB"})
       m.steps.push_back(sample(network, words, 2, true));
   }
   Machine fitted = machine();
   FitReport report;
   fit_shared_host(m, fitted, report);
   const HostCosts& costs = *fitted.host_costs(Engine::torch);
+  ASSERT_TRUE(costs.hook);
+  EXPECT_NEAR(costs.hook->value.value(), kHookStep, 1e-9);
+  EXPECT_NEAR(costs.hook_per_bucket.value.value(), kHook, 1e-9);
   ASSERT_TRUE(costs.sync && costs.fsdp_block && costs.fsdp_launch && costs.fsdp_per_tensor);
   EXPECT_NEAR(costs.sync->value.value(), kSyncStep, 1e-9);
   EXPECT_NEAR(costs.sync_per_tensor.value.value(), kSync, 1e-9);

@@ -68,8 +68,9 @@ void expect_same_host(const std::optional<HostCosts>& a, const std::optional<Hos
   test::expect_same(a->per_bucket, b->per_bucket);
   test::expect_same(a->hook_per_bucket, b->hook_per_bucket);
   test::expect_same(a->fsdp, b->fsdp);
-  for (const auto member : {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync,
-                            &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
+  for (const auto member :
+       {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
+        &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
     ASSERT_TRUE((*a).*member && (*b).*member);
     test::expect_same(*((*a).*member), *((*b).*member));
   }

@@ -138,6 +138,11 @@ TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and
   EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3);
   job.strategy.micro_batches = 2;
   EXPECT_DOUBLE_EQ(total(step(m, link, job)), 2 * (10 + 12) + 5 + 3 + 3);
+  job.strategy.micro_batches = 1;
+  job.strategy.compression = DType::fp16;
+  m.host[static_cast<std::size_t>(Engine::torch)]->hook = Estimate<Seconds>{Seconds(7), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)]->hook_per_bucket.value = Seconds(2);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3 + 7 + 2 * 3);
   // Three blocks: two gathers and a scatter each, of which two are in the first cost; three
   // tensors.
   job.strategy = parse_strategy("fsdp=block");
