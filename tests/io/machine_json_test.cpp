@@ -16,9 +16,19 @@ HostCosts costs(double scale) {
   const auto estimate = [&](double value) {
     return Estimate<Seconds>{Seconds(value * scale), 0.08, "prior: H200's host"};
   };
-  return {estimate(44e-6),  estimate(2e-4), estimate(3e-5), estimate(1.23e-4),
-          estimate(1.3e-4), estimate(0),    estimate(7e-5), estimate(6e-4),
-          estimate(3e-4),   estimate(9e-4), estimate(2e-5), 0.12};
+  return {estimate(44e-6),
+          estimate(2e-4),
+          estimate(3e-5),
+          estimate(1.23e-4),
+          estimate(1.3e-4),
+          estimate(0),
+          estimate(7e-5),
+          estimate(6e-4),
+          estimate(3e-4),
+          estimate(9e-4),
+          estimate(2e-5),
+          estimate(1e-5),
+          0.12};
 }
 
 Machine full_machine() {
