@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "calibration/least_squares.hpp"
 #include "calibration/timed_steps.hpp"
-#include "calibration/two_slopes.hpp"
 #include "model/contention.hpp"
 
 namespace ddpx {
@@ -152,10 +152,10 @@ void fit_beside_products(const std::vector<const BesideSample*>& samples, const 
   }
   if (pairs.empty()) return;
   // Relative error of the collective's time beside the product.
-  std::vector<SlopeRow> rows;
+  std::vector<CountedRow> rows;
   for (const Pair& pair : pairs)
-    rows.push_back({pair.memory, pair.flops, pair.slowdown(), 1 + pair.slowdown()});
-  const TwoSlopes slopes = two_slopes(rows);
+    rows.push_back({{pair.memory, pair.flops}, pair.slowdown(), 1 + pair.slowdown()});
+  const CountedCosts slopes = counted_costs(rows);
   double squares = 0;
   double fitted_squares = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -170,8 +170,8 @@ void fit_beside_products(const std::vector<const BesideSample*>& samples, const 
   // What the two together do not explain, over what they do.
   const double error = std::max(kLeastError, std::sqrt(squares / fitted_squares));
   const std::string origin = origin_of(pairs.size());
-  if (slopes.first > 0) link.beside_memory = {slopes.first, error, origin};
-  if (slopes.second > 0) link.beside_flops = {slopes.second, error, origin};
+  if (slopes.each[0] > 0) link.beside_memory = {slopes.each[0], error, origin};
+  if (slopes.each[1] > 0) link.beside_flops = {slopes.each[1], error, origin};
 }
 
 // Processor cores: a factor and a delay, and what the collective takes of the core.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibration/kernel_tiles.hpp"
+#include "calibration/least_squares.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 #include "model/tiles.hpp"
@@ -15,8 +16,10 @@ namespace {
 constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
 constexpr double kBusy =
     0.90;  // a step is bound by the device from this busy share on (docs/model.md)
+constexpr double kIdle = 0.75;  // ... by the host up to this one; between them by neither alone
 constexpr double kFollowsFlops =
     0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
+constexpr double kHostFloor = 0.08;  // a fresh process moves its host by as much
 constexpr double kHostLevel =
     1.25;  // a step this close to the fastest of all is taken to be bound by the host
 
@@ -117,6 +120,15 @@ std::optional<double> gap_between(const std::map<DType, std::vector<Closing>>& c
   return xy / xx;
 }
 
+void drop_mixed(TimedStep& step, double total, FitReport& report) {
+  char reason[120];
+  std::snprintf(reason, sizeof reason,
+                "its parts take %.0f %% of it: bound by neither the device nor the host",
+                100 * total / step.time.median);
+  report.residuals.push_back({describe(*step.sample), step.time.median, total, true, reason});
+  step.flops = 0;
+}
+
 // With products timed alone: how much longer device-bound steps take than their parts say. The
 // factor goes into every product of that dtype.
 void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
@@ -127,7 +139,10 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   std::size_t bound = 0;
   for (TimedStep& step : steps) {
     const double total = device_step(machine, *step.sample, step.network).total().value();
-    if (total < kBusy * step.time.median) continue;
+    if (total < kBusy * step.time.median) {
+      if (total > kIdle * step.time.median) drop_mixed(step, total, report);
+      continue;
+    }
     step.device_bound = true;
     const Step device = device_step(gapless, *step.sample, step.network);
     const double kernels = copies_gap > 0 ? (total - device.total().value()) / copies_gap : 0;
@@ -163,26 +178,50 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   }
 }
 
+// T = step + step_per_tensor x tensors, of the generator's linear layers: a transformer's tensors
+// have more operations each, and a captured model brings its own host time. A fresh process moves
+// its host as far as rows lie from the line and samples from their medians.
 void fit_host(const std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
   for (Engine engine : {Engine::torch, Engine::native}) {
+    std::vector<CountedRow> rows;
     std::vector<double> per_tensor;
+    double squares = 0;
+    const auto taken = [&](const TimedStep& step) {
+      return step.sample->engine == engine && !step.device_bound && step.flops > 0 &&
+             step.network.name.starts_with("mlp:");
+    };
     for (const TimedStep& step : steps) {
-      if (step.sample->engine != engine || step.device_bound || step.flops == 0 ||
-          step.sample->micro_batches > 1)
-        continue;
-      per_tensor.push_back(step.time.median / static_cast<double>(step.network.tensor_count()));
+      if (!taken(step) || step.sample->micro_batches > 1) continue;
+      const double tensors = static_cast<double>(step.network.tensor_count());
+      rows.push_back({{tensors, 1}, step.time.median, step.time.median});
+      per_tensor.push_back(step.time.median / tensors);
+      squares += step.time.deviation * step.time.deviation;
     }
-    if (per_tensor.empty()) continue;
-    const SampleSummary cost = summarise(per_tensor, 0.08);
-    HostCosts costs = machine.host_costs(engine) ? *machine.host_costs(engine) : HostCosts{};
-    costs.step_per_tensor = {
-        Seconds(cost.median), cost.relative_error,
-        "fitted on " + std::to_string(per_tensor.size()) + " host-bound one-GPU steps"};
-    machine.host[static_cast<std::size_t>(engine)] = costs;
+    if (rows.empty()) continue;
+    CountedCosts fit = counted_costs(rows);
+    const std::string origin =
+        "fitted on " + std::to_string(rows.size()) + " host-bound one-GPU steps";
+    HostCosts& costs =
+        machine.host.at(static_cast<std::size_t>(engine))
+            .emplace(machine.host_costs(engine) ? *machine.host_costs(engine) : HostCosts{});
+    const auto estimate = [&](std::size_t which) {
+      return Estimate<Seconds>{Seconds(fit.each[which]), fit.errors[which] / fit.each[which],
+                               origin};
+    };
+    if (fit.each[1] > 0 && fit.each[0] > 0) {
+      costs.step = estimate(1);
+      costs.step_per_tensor = estimate(0);
+      const double within = std::sqrt(squares / static_cast<double>(rows.size()));
+      costs.spread = std::max(kHostFloor, std::hypot(fit.residual, within));
+    } else {  // one depth, or steps that a constant alone would explain as well
+      const SampleSummary cost = summarise(per_tensor, kHostFloor);
+      fit.each = {cost.median, 0};
+      costs.step_per_tensor = {Seconds(cost.median), cost.relative_error, origin};
+    }
     for (const TimedStep& step : steps) {
-      if (step.sample->engine != engine || step.device_bound || step.flops == 0) continue;
-      const double fitted = cost.median * static_cast<double>(step.network.tensor_count()) *
-                            step.sample->micro_batches;
+      if (!taken(step)) continue;
+      const double tensors = static_cast<double>(step.network.tensor_count());
+      const double fitted = step.sample->micro_batches * fit.of({{tensors, 1}});
       report.residuals.push_back(
           {describe(*step.sample) + " (host-bound)", step.time.median, fitted, false, ""});
     }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "calibration/least_squares.hpp"
 #include "calibration/timed_steps.hpp"
-#include "calibration/two_slopes.hpp"
 #include "model/blocks.hpp"
 #include "model/buckets.hpp"
 #include "model/step.hpp"
@@ -50,24 +50,12 @@ double collective_count(const Network& network, const Strategy& strategy) {
          (blocks.root_tensors > 0 ? 2 : 0);
 }
 
-// One shared step: what it takes longer than the same work alone.
-struct Shared {
-  double tensors = 0;
-  double buckets = 0;
-  double excess = 0;
-  double time = 0;
-};
-
 struct Samples {
   std::vector<double> extra;
-  std::vector<Shared> plain;
-  std::vector<Shared> hooked;
+  std::vector<CountedRow> plain;   // of one step, tensors, buckets
+  std::vector<CountedRow> hooked;  // the same
   std::vector<double> fsdp;
-  struct ByBlock {
-    double collectives = 0;
-    double excess = 0;
-  };
-  std::vector<ByBlock> by_block;
+  std::vector<CountedRow> by_block;  // of one step, collectives beyond two, tensors
 };
 
 Samples samples_of(const Measurements& measurements, Engine engine, const FitOptions& options) {
@@ -88,39 +76,22 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
     if (sample.gpus == 1 || !sample.strategy.sync) return;
     const int k = sample.micro_batches;
     const Network network = network_of(sample, options.place);
-    const Shared shared{static_cast<double>(network.tensor_count()),
-                        bucket_count(network, sample.strategy),
-                        median(sample) - k * one - (k - 1) * extra, median(sample)};
+    const double tensors = static_cast<double>(network.tensor_count());
+    const double excess = median(sample) - k * one - (k - 1) * extra;
     if (sample.strategy.sharding == Sharding::fsdp_block) {
-      if (k == 1 && has_blocks(network))
-        samples.by_block.push_back({collective_count(network, sample.strategy), shared.excess});
+      if (k == 1 && has_blocks(network)) {
+        const double further = collective_count(network, sample.strategy) - 2;
+        samples.by_block.push_back({{1, further, tensors}, excess, median(sample)});
+      }
     } else if (sample.strategy.sharding != Sharding::none) {
-      if (k == 1) samples.fsdp.push_back(shared.excess);
-    } else if (sample.strategy.compression) {
-      samples.hooked.push_back(shared);
+      if (k == 1) samples.fsdp.push_back(excess);
     } else {
-      samples.plain.push_back(shared);
+      const double buckets = bucket_count(network, sample.strategy);
+      (sample.strategy.compression ? samples.hooked : samples.plain)
+          .push_back({{1, tensors, buckets}, excess, median(sample)});
     }
   });
   return samples;
-}
-
-// tensor x tensors + bucket x buckets = excess, each row by its step's time.
-std::vector<SlopeRow> slope_rows(const std::vector<Shared>& shared) {
-  std::vector<SlopeRow> rows;
-  rows.reserve(shared.size());
-  for (const Shared& row : shared) rows.push_back({row.tensors, row.buckets, row.excess, row.time});
-  return rows;
-}
-
-// Root mean square of what the slopes leave, relative to the step.
-double residual_of(const std::vector<SlopeRow>& rows, const TwoSlopes& slopes) {
-  double squares = 0;
-  for (const SlopeRow& row : rows) {
-    const double left = (row.value - slopes.of(row)) / row.scale;
-    squares += left * left;
-  }
-  return std::sqrt(squares / static_cast<double>(rows.size()));
 }
 
 Estimate<Seconds> estimate(double seconds, double relative_error, std::size_t count) {
@@ -128,49 +99,46 @@ Estimate<Seconds> estimate(double seconds, double relative_error, std::size_t co
           "fitted on " + std::to_string(count) + " host-bound steps"};
 }
 
-// How sure a constant is whose share of the steps is `share`.
-double error_of(double residual, double share) { return share > 0 ? residual / share : 1.0; }
+Estimate<Seconds> estimate(const std::vector<double>& seconds) {
+  const SampleSummary summary = summarise(seconds, 0);
+  return estimate(summary.median, std::abs(summary.relative_error), seconds.size());
+}
+
+Estimate<Seconds> estimate(const CountedCosts& fit, std::size_t which, std::size_t count) {
+  const double cost = fit.each[which];
+  return estimate(cost, cost > 0 ? fit.errors[which] / cost : 0, count);
+}
+
+// A cost that is there only where rows show it.
+std::optional<Estimate<Seconds>> found(const CountedCosts& fit, std::size_t which,
+                                       std::size_t count) {
+  if (!(fit.each[which] > 0)) return std::nullopt;
+  return estimate(fit, which, count);
+}
 
 void fit_engine(const Samples& samples, HostCosts& costs) {
-  if (!samples.extra.empty()) {
-    const SampleSummary extra = summarise(samples.extra, 0);
-    costs.extra_micro_batch =
-        estimate(extra.median, std::abs(extra.relative_error), samples.extra.size());
-  }
-  if (!samples.fsdp.empty()) {
-    const SampleSummary fsdp = summarise(samples.fsdp, 0);
-    costs.fsdp = estimate(fsdp.median, std::abs(fsdp.relative_error), samples.fsdp.size());
-  }
-  std::vector<double> launches;
-  for (const Samples::ByBlock& row : samples.by_block) {
-    const double further = row.collectives - 2;
-    if (further > 0) launches.push_back((row.excess - costs.fsdp.value.value()) / further);
-  }
-  if (!launches.empty()) {
-    const SampleSummary launch = summarise(launches, 0);
-    costs.fsdp_launch = estimate(launch.median, std::abs(launch.relative_error), launches.size());
+  if (!samples.extra.empty()) costs.extra_micro_batch = estimate(samples.extra);
+  if (!samples.fsdp.empty()) costs.fsdp = estimate(samples.fsdp);
+  if (const std::size_t n = samples.by_block.size(); n > 0) {
+    const CountedCosts fit = counted_costs(samples.by_block);
+    costs.fsdp_block = estimate(fit, 0, n);
+    costs.fsdp_launch = estimate(fit, 1, n);
+    costs.fsdp_per_tensor = found(fit, 2, n);
   }
   if (samples.plain.empty()) return;
-  const std::vector<SlopeRow> rows = slope_rows(samples.plain);
-  const TwoSlopes fit = two_slopes(rows);
-  const double residual = residual_of(rows, fit);
-  const auto share = [&](double per, double Shared::*count) {
-    double sum = 0;
-    for (const Shared& row : samples.plain) sum += per * (row.*count) / row.time;
-    return sum / static_cast<double>(samples.plain.size());
-  };
   const std::size_t n = samples.plain.size();
-  costs.sync_per_tensor =
-      estimate(fit.first, error_of(residual, share(fit.first, &Shared::tensors)), n);
-  costs.per_bucket =
-      estimate(fit.second, error_of(residual, share(fit.second, &Shared::buckets)), n);
-  std::vector<double> hooks;
-  for (const Shared& row : samples.hooked)
-    hooks.push_back((row.excess - fit.first * row.tensors - fit.second * row.buckets) /
-                    row.buckets);
-  if (hooks.empty()) return;
-  const SampleSummary hook = summarise(hooks, 0);
-  costs.hook_per_bucket = estimate(hook.median, std::abs(hook.relative_error), hooks.size());
+  const CountedCosts fit = counted_costs(samples.plain);
+  costs.sync = found(fit, 0, n);
+  costs.sync_per_tensor = estimate(fit, 1, n);
+  costs.per_bucket = estimate(fit, 2, n);
+  if (samples.hooked.empty()) return;
+  std::vector<CountedRow> hooks;
+  hooks.reserve(samples.hooked.size());
+  for (const CountedRow& row : samples.hooked)
+    hooks.push_back({{row.counts[2], 1}, row.value - fit.of(row), row.scale});
+  const CountedCosts hook = counted_costs(hooks);
+  costs.hook_per_bucket = estimate(hook, 0, hooks.size());
+  costs.hook = found(hook, 1, hooks.size());
 }
 
 }  // namespace

@@ -8,10 +8,13 @@ namespace ddpx {
 
 // From host-bound steps alone (K = 1 and more) and on several ranks, by engine:
 //   T(K) - K T(1)                = (K-1) extra
-//   T(shared) - T(alone)         = sync tensors + per_bucket buckets      (least squares)
-//   T(with a hook) - T(shared)   = hook_per_bucket buckets
+//   T(shared) - T(alone)         = sync + sync_per_tensor tensors + per_bucket buckets
+//   T(with a hook) - T(shared)   = hook + hook_per_bucket buckets
 //   T(FSDP, one unit) - T(alone) = fsdp
-//   T(FSDP by block) - T(alone)  = fsdp + fsdp_launch (collectives - 2)
+//   T(FSDP by block) - T(alone)  = fsdp_block + fsdp_launch (collectives - 2)
+//                                  + fsdp_per_tensor tensors
+// by least squares on relative error, no cost below zero (least_squares.hpp); one standard error of
+// each is that of the fit, 5 % at least.
 // A shared step counts only beside the step of the same network alone. What there are no such steps
 // of keeps its prior. machine.host must have been fitted (fit_compute.hpp).
 void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,

@@ -98,9 +98,24 @@ std::string host_text(const Machine& machine) {
     const HostCosts* costs = machine.host_costs(engine);
     if (!costs) continue;
     const std::string who = "host " + std::string(name(engine)) + " ";
-    text += constant((who + "step per tensor").c_str(), costs->step_per_tensor, 1e-6, "us");
-    text += constant((who + "sync per tensor").c_str(), costs->sync_per_tensor, 1e-6, "us");
-    text += constant((who + "per bucket").c_str(), costs->per_bucket, 1e-6, "us");
+    const auto add = [&](const char* what, const Estimate<Seconds>& cost) {
+      if (!cost.origin.empty()) text += constant((who + what).c_str(), cost, 1e-6, "us");
+    };
+    const auto add_found = [&](const char* what, const std::optional<Estimate<Seconds>>& cost) {
+      if (cost) add(what, *cost);
+    };
+    add_found("step", costs->step);
+    add("step per tensor", costs->step_per_tensor);
+    add("extra micro-batch", costs->extra_micro_batch);
+    add_found("sync", costs->sync);
+    add("sync per tensor", costs->sync_per_tensor);
+    add("per bucket", costs->per_bucket);
+    add_found("hook", costs->hook);
+    add("hook per bucket", costs->hook_per_bucket);
+    add("fsdp", costs->fsdp);
+    add_found("fsdp block", costs->fsdp_block);
+    add_found("fsdp launch", costs->fsdp_launch);
+    add_found("fsdp per tensor", costs->fsdp_per_tensor);
   }
   return text;
 }

@@ -36,7 +36,7 @@ SampleSummary summarise(std::span<const double> seconds, double floor) {
   // times the mean's.
   const double deviation = 1.4826 * middle(deviations);
   const double error = 1.2533 * deviation / std::sqrt(static_cast<double>(sorted.size()));
-  return {median, std::max(floor, error / median)};
+  return {median, std::max(floor, error / median), deviation / median};
 }
 
 Step device_step(const Machine& machine, const StepSample& sample, const Network& network) {

@@ -15,6 +15,7 @@ namespace ddpx {
 struct SampleSummary {
   double median = 0;
   double relative_error = 0;  // standard error of the median, with a floor
+  double deviation = 0;       // standard deviation of one value, as a fraction of the median
 };
 
 // Median and its standard error from the median absolute deviation; one value alone gets the floor.

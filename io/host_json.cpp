@@ -17,29 +17,50 @@ constexpr std::array<Cost, 6> kCosts{{{"step_per_tensor_s", &HostCosts::step_per
                                       {"hook_per_bucket_s", &HostCosts::hook_per_bucket},
                                       {"fsdp_s", &HostCosts::fsdp}}};
 
-constexpr const char* kFsdpLaunch = "fsdp_launch_s";
+struct OptionalCost {
+  const char* key;
+  std::optional<Estimate<Seconds>> HostCosts::*member;
+};
+
+constexpr std::array<OptionalCost, 6> kOptional{
+    {{"fsdp_launch_s", &HostCosts::fsdp_launch},
+     {"step_s", &HostCosts::step},
+     {"sync_s", &HostCosts::sync},
+     {"hook_s", &HostCosts::hook},
+     {"fsdp_block_s", &HostCosts::fsdp_block},
+     {"fsdp_per_tensor_s", &HostCosts::fsdp_per_tensor}}};
+
+constexpr const char* kSpread = "spread";
 
 constexpr std::array<Engine, 2> kEngines{Engine::native, Engine::torch};
 
 HostCosts costs_of(const Reader& from) {
   HostCosts costs;
   std::vector<std::string_view> keys;
-  keys.reserve(kCosts.size() + 1);
+  keys.reserve(kCosts.size() + kOptional.size() + 1);
   for (const Cost& cost : kCosts) keys.emplace_back(cost.key);
-  keys.emplace_back(kFsdpLaunch);
+  for (const OptionalCost& cost : kOptional) keys.emplace_back(cost.key);
+  keys.emplace_back(kSpread);
   from.only(keys);
   for (const Cost& cost : kCosts) {
     costs.*cost.member = estimate_of<Seconds>(from.at(cost.key), &Reader::non_negative);
   }
-  if (const auto launch = from.find(kFsdpLaunch))
-    costs.fsdp_launch = estimate_of<Seconds>(*launch, &Reader::non_negative);
+  for (const OptionalCost& cost : kOptional) {
+    if (const auto given = from.find(cost.key))
+      costs.*cost.member = estimate_of<Seconds>(*given, &Reader::non_negative);
+  }
+  if (const auto spread = from.find(kSpread)) costs.spread = spread->non_negative();
   return costs;
 }
 
 JsonObject costs_json(const HostCosts& costs) {
   JsonObject members;
   for (const Cost& cost : kCosts) members.emplace_back(cost.key, estimate_json(costs.*cost.member));
-  if (costs.fsdp_launch) members.emplace_back(kFsdpLaunch, estimate_json(*costs.fsdp_launch));
+  for (const OptionalCost& cost : kOptional) {
+    if (const auto& given = costs.*cost.member)
+      members.emplace_back(cost.key, estimate_json(*given));
+  }
+  if (costs.spread > 0) members.emplace_back(kSpread, costs.spread);
   return members;
 }
 

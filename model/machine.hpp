@@ -33,7 +33,8 @@ struct ProductPoint {
 };
 
 // Host cost of a training framework, fitted to steps the device does not bound:
-//   T_host = K h + (K-1) extra + [synced] (sync + per bucket), h and sync per parameter tensor.
+//   T_host = K (step + h) + (K-1) extra + [synced] (sync + s + per bucket), h and s per parameter
+//   tensor; by block: fsdp_block + fsdp_launch (collectives - 2) + fsdp_per_tensor tensors.
 struct HostCosts {
   Estimate<Seconds> step_per_tensor;    // forward, backward and optimizer of one micro-batch
   Estimate<Seconds> extra_micro_batch;  // per micro-batch after the first
@@ -43,6 +44,14 @@ struct HostCosts {
   Estimate<Seconds> fsdp;               // FSDP's own work in a step, of one unit
   // Each of FSDP's collectives beyond one unit's two; nullopt: what launching a bucket's costs.
   std::optional<Estimate<Seconds>> fsdp_launch;
+  // What does not grow with the network's tensors; nullopt: nothing was found.
+  std::optional<Estimate<Seconds>> step{};
+  std::optional<Estimate<Seconds>> sync{};
+  std::optional<Estimate<Seconds>> hook{};
+  std::optional<Estimate<Seconds>> fsdp_block{};       // by block; nullopt: what one unit's costs
+  std::optional<Estimate<Seconds>> fsdp_per_tensor{};  // by block; nullopt: nothing
+  // How far a fresh process moves all of these together, one standard error as a fraction.
+  double spread = 0;
 };
 
 enum class Engine { native, torch };

@@ -51,6 +51,11 @@ void slow_host(Inputs& in) {
           &HostCosts::per_bucket, &HostCosts::hook_per_bucket, &HostCosts::fsdp}) {
       ((*costs).*cost).value *= kWorse;
     }
+    for (std::optional<Estimate<Seconds>> HostCosts::*cost :
+         {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
+          &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
+      if ((*costs).*cost) ((*costs).*cost)->value *= kWorse;
+    }
   }
   if (!in.network.captured) return;
   in.network.captured->host_time *= kWorse;

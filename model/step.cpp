@@ -263,7 +263,7 @@ bool StepModel::depends_on(Source source) const {
     case Source::clock:
       return machine_.boost.has_value() || machine_.sustained.has_value();
     case Source::host:
-      return host_seconds() > 0;
+      return host_time().seconds > 0;
     case Source::compute:
     case Source::memory:
       break;

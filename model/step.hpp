@@ -160,8 +160,12 @@ class StepModel {
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
   double settled_clock(const Shift& shift) const;
-  // What the host takes for the step; zero where nothing is known of it.
-  [[nodiscard]] double host_seconds() const;
+  // What the host takes for the step, and its relative error; zero where nothing is known of it.
+  struct HostTime {
+    double seconds = 0;
+    double error = 0;
+  };
+  [[nodiscard]] HostTime host_time() const;
   // Forward and backward of one micro-batch; gradients are shared in it or not.
   void micro_batch(Context& context, Step& step, bool shared) const;
   // The micro-batches before the last one.

@@ -45,36 +45,77 @@ void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape
   }
 }
 
-double StepModel::host_seconds() const {
-  // One launch for all of the step: some microseconds.
-  if (job_.graphs) return 0;
-  const HostCosts* costs = machine_.host_costs(job_.engine);
-  const int k = job_.strategy.micro_batches;
-  const double tensors = static_cast<double>(tensors_);
-  double seconds = 0;
-  if (network_.captured && network_.captured->host_time.value() > 0) {
-    seconds =
-        k * network_.captured->host_time.value() + network_.captured->host_optimizer_time.value();
-  } else if (costs != nullptr && !network_.captured) {
-    seconds = k * tensors * costs->step_per_tensor.value.value() +
-              (k - 1) * costs->extra_micro_batch.value.value();
+namespace {
+
+// A host's own work moves by so much between fresh processes.
+constexpr double kCapturedHostError = 0.05;
+
+// A sum of costs whose errors are independent.
+class Sum {
+ public:
+  void add(double times, double seconds, double relative_error) {
+    seconds_ += times * seconds;
+    squares_ += std::pow(times * seconds * relative_error, 2);
   }
-  if (costs == nullptr || seconds == 0 || job_.gpus == 1 || !job_.strategy.sync) return seconds;
+  void add(double times, const Estimate<Seconds>& cost) {
+    add(times, cost.value.value(), cost.relative_error);
+  }
+  void add(double times, const std::optional<Estimate<Seconds>>& cost) {
+    if (cost) add(times, *cost);
+  }
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] double error() const { return seconds_ > 0 ? std::sqrt(squares_) / seconds_ : 0; }
+
+ private:
+  double seconds_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace
+
+StepModel::HostTime StepModel::host_time() const {
+  const auto host_time_of = [](const Sum& sum, const HostCosts* costs) -> HostTime {
+    return {sum.seconds(), std::hypot(sum.error(), costs != nullptr ? costs->spread : 0)};
+  };
+  // One launch for all of the step: some microseconds.
+  if (job_.graphs) return {};
+  const HostCosts* costs = machine_.host_costs(job_.engine);
+  const double k = job_.strategy.micro_batches;
+  const double tensors = static_cast<double>(tensors_);
+  Sum sum;
+  if (network_.captured && network_.captured->host_time.value() > 0) {
+    sum.add(k, network_.captured->host_time.value(), kCapturedHostError);
+    sum.add(1, network_.captured->host_optimizer_time.value(), kCapturedHostError);
+  } else if (costs != nullptr && !network_.captured) {
+    sum.add(k * tensors, costs->step_per_tensor);
+    sum.add(k, costs->step);
+    sum.add(k - 1, costs->extra_micro_batch);
+  }
+  if (costs == nullptr || sum.seconds() == 0 || job_.gpus == 1 || !job_.strategy.sync)
+    return host_time_of(sum, costs);
   const double times = job_.strategy.synchronisations();
-  const double launch = costs->per_bucket.value.value();
-  if (!job_.strategy.bucketed()) {
+  if (job_.strategy.by_block()) {
     double launches = 0;
     for (const Exchange& exchange : collectives_) launches += exchange.per_step;
     const double of_one_unit = 2.0 * times;
-    const double further = costs->fsdp_launch ? costs->fsdp_launch->value.value() : launch;
-    return seconds + times * costs->fsdp.value.value() +
-           std::max(0.0, launches - of_one_unit) * further;
+    sum.add(times, costs->fsdp_block ? *costs->fsdp_block : costs->fsdp);
+    sum.add(std::max(0.0, launches - of_one_unit),
+            costs->fsdp_launch ? *costs->fsdp_launch : costs->per_bucket);
+    sum.add(times * tensors, costs->fsdp_per_tensor);
+  } else if (!job_.strategy.bucketed()) {
+    sum.add(times, costs->fsdp);
+  } else {
+    const double buckets = static_cast<double>(buckets_.size());
+    sum.add(times, costs->sync);
+    sum.add(times * tensors, costs->sync_per_tensor);
+    sum.add(times * buckets, costs->per_bucket);
+    if (job_.strategy.compression) {
+      sum.add(times, costs->hook);
+      sum.add(times * buckets, costs->hook_per_bucket);
+    }
+    if (job_.strategy.sharding != Sharding::none) sum.add(1, costs->per_bucket);
   }
-  const double buckets = static_cast<double>(buckets_.size());
-  seconds += times * (tensors * costs->sync_per_tensor.value.value() + buckets * launch);
-  if (job_.strategy.compression) seconds += times * buckets * costs->hook_per_bucket.value.value();
-  if (job_.strategy.sharding != Sharding::none) seconds += launch;
-  return seconds;
+  return host_time_of(sum, costs);
 }
 
 }  // namespace ddpx

@@ -16,8 +16,6 @@ constexpr double kAccumulateBytes = 12;
 // FSDP copies the unsharded parameters and gradients once in and once out around each collective: 4
 // passes of the gradient's bytes.
 constexpr double kFsdpCopyPasses = 4;
-// A host's own work moves by so much between fresh processes.
-constexpr double kCapturedHostError = 0.05;
 
 void add(Step& step, Term term, double seconds) {
   step.terms[static_cast<std::size_t>(term)] += Seconds(seconds);
@@ -214,10 +212,8 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
             .value();
     add(step, Term::imbalance, slowest_ * compute);
   }
-  if (const double usual = host_seconds(); usual > 0) {
-    const HostCosts* costs = machine_.host_costs(job_.engine);
-    const double error = costs ? costs->step_per_tensor.relative_error : kCapturedHostError;
-    const double seconds = usual * std::max(0.05, 1.0 + shift.of(Source::host) * error);
+  if (const HostTime host = host_time(); host.seconds > 0) {
+    const double seconds = host.seconds * std::max(0.05, 1.0 + shift.of(Source::host) * host.error);
     step.host = Seconds(seconds);
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "torch"))
 from ddpx_torch.kernels import Span, is_collective, union  # noqa: E402
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
-PARTS = ("runs-7.json", "runs-8.json", "runs-9.json", "runs-10.json")
+PARTS = ("runs-7.json", "runs-8.json", "runs-9.json", "runs-10.json", "runs-sitting.json")
 CAPTURED = ("runs-captured.json", "runs-captured-more.json")
 CHANNEL_COUNTS = (2, 4, 8, 16)  # of links that the native engine measured on another day
 BREAK_EVEN = 0.05
@@ -37,6 +37,7 @@ def command(*words, to=None):
 class Folder:
     def __init__(self, folder):
         self.folder = folder
+        self.parts = set()  # of runs files, for this judging alone
 
     def at(self, name):
         return os.path.join(self.folder, name)
@@ -55,13 +56,30 @@ class Folder:
 
     def merged(self, parts, name):
         """One runs file of several, or None where none was measured."""
-        there = self.there(parts)
+        there = [self.by_fsdp(path)[0] for path in self.there(parts)]
         if not there:
             return None
         if len(there) == 1:
             return there[0]
         command(sys.executable, "-m", "ddpx_torch", "merge", *there, "-o", self.at(name))
         return self.at(name)
+
+    def by_fsdp(self, path):
+        """(the runs without what FullyShardedDataParallel trained by block, that with its one-GPU rows or None): a forecast by block is of
+        fully_shard, which the first lease's runs were not."""
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        first = [row for row in document["rows"] if row["strategy"] == "fsdp=block" and row.get("context", {}).get("fsdp") != "fully_shard"]
+        if not first:
+            return path, None
+        parts = []
+        alone = [row for row in document["rows"] if row["gpus"] == 1]
+        for name, rows in (("rest", [row for row in document["rows"] if row not in first]), ("fsdp1", first + alone)):
+            parts.append(path.removesuffix(".json") + f"-{name}.json")
+            self.parts.add(parts[-1])
+            with open(parts[-1], "w", encoding="utf-8") as file:
+                json.dump(dict(document, rows=rows), file, indent=1)
+        return tuple(parts)
 
     def validation(self, runs, name, *more):
         machine = self.at("machine.json")
@@ -139,13 +157,22 @@ def places(crossings):
     return ", ".join(words) or "none"
 
 
+def fsdp1_rows(folder, path):
+    runs = folder.by_fsdp(path)[1]
+    return folder.validation(runs, "validation-fsdp1.json")["rows"] if runs else []
+
+
 def judged_lines(folder):
     runs = folder.merged(PARTS, "runs.json")
     if not runs:
         return ["No row of rows.json was measured."]
     found = folder.validation(runs, "validation.json", "--markdown", folder.at("report.md"))
     rows = found["rows"]
-    lines = ["## Rows", "", *HEAD, *[line(name, members) for name, members in groups_of(rows)], ""]
+    lines = ["## Rows", "", *HEAD, *[line(name, members) for name, members in groups_of(rows)]]
+    first = [row for path in folder.there(PARTS) for row in fsdp1_rows(folder, path)]
+    if first:
+        lines.append(line("by block, trained by FSDP1", first))
+    lines.append("")
     spread = between_processes(runs)
     wide = [row for row in rows if row["regime"] != "gpu_bound" or row["link"] == "tcp"]
     pairs = [value for row in wide for value in spread.get(key_of(row), [])]
@@ -160,6 +187,17 @@ def judged_lines(folder):
         same = base.get("forecast_on_same_rows") or {}
         lines.append(f"| {base['name']} {base['title']} | {base['rows']} | {percent(base['median_abs_error'])} | {percent(base['p95_abs_error'])} | {percent(same.get('median_abs_error'))} |")
     return [*lines, ""]
+
+
+def sitting_lines(folder):
+    """The same rows once more, of the sitting alone in which the host was calibrated."""
+    if not folder.there(["runs-sitting.json"]):
+        return []
+    rows = folder.validation(folder.at("runs-sitting.json"), "validation-sitting.json")["rows"]
+    block = [row for row in rows if row["strategy"] == "fsdp=block"]
+    host = [row for row in rows if row not in block and row["regime"] != "gpu_bound"]
+    groups = (("bound by the host", host), ("FSDP by block", block), ("all", rows))
+    return ["## In the sitting of the host's constants", "", *HEAD, *[line(name, members) for name, members in groups], ""]
 
 
 def captured_lines(folder):
@@ -230,11 +268,13 @@ def main():
         sys.exit(f"torch-h200x2-judge.py: {folder.at('measurements.json')}: is not there; torch-h200x2.sh measure writes it on two GPUs")
     folder.fit()
     lines = []
-    for part in (judged_lines, captured_lines, channel_lines, hook_lines):
+    for part in (judged_lines, sitting_lines, captured_lines, channel_lines, hook_lines):
         lines += part(folder)
     with open(folder.at("summary.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     print("\n".join(lines))
+    for path in folder.parts:
+        os.remove(path)
 
 
 main()

@@ -7,6 +7,7 @@ The captured networks are those of FOLDER, where the file belongs.
 
 rows              what is judged: 230 rows of two GPUs on four links, and the one-GPU rows of two of these
 again             of those, the ones that move most from one fresh process to the next: bound by the host, or over TCP
+sitting           of these, rows that the host bounds and FSDP by block, with their one-GPU rows
 captured          DistributedDataParallel of the networks captured in FOLDER
 captured-more     their accumulation, fp16 hook and FSDP
 channels          channel counts on NVLink, of an MLP and a captured GPT
@@ -85,6 +86,12 @@ def again():
     return [r for r in judged() if r["link"] == "tcp" or (r["network"], r["batch_per_rank"]) in host]
 
 
+def sitting():
+    host = {(network, batch) for network, batch, _ in BOUND_BY_HOST + SWEPT[:4]}
+    rows = [r for r in judged() if r["gpus"] == 2]
+    return with_one_gpu_rows([r for r in rows if (r["network"], r["batch_per_rank"]) in host or r["strategy"] == "fsdp=block"], ("nvlink",))
+
+
 def captured_row(name, batch, strategy, link, **other):
     return row(f"{name}.json", batch, strategy, link, **{**BF16_ADAMW, **other})
 
@@ -97,12 +104,11 @@ def captured():
 
 def captured_more():
     rows = []
-    for link in ("nvlink", "host-memory", "one-channel", "tcp"):
+    for link in ("nvlink", "host-memory"):
         for name, batch in CAPTURED:
             if name in SMALL:
-                rows += [captured_row(name, batch, words, link) for words in ("ddp,accumulate=4", "ddp,compress=fp16") if link != "tcp" or name != "gpt-162m"]
-            if link in ("nvlink", "host-memory"):
-                rows.append(captured_row(name, batch, "fsdp=block", link))
+                rows += [captured_row(name, batch, words, link) for words in ("ddp,accumulate=4", "ddp,compress=fp16")]
+            rows.append(captured_row(name, batch, "fsdp=block", link))
     return rows
 
 
@@ -113,14 +119,15 @@ def channels():
 
 
 def hook():
-    networks = (("mlp:width=6144,depth=8", 256), ("mlp:width=3072,depth=8", 1024))
-    rows = [row(network, batch, words, link) for network, batch in networks for link in ("nvlink", "host-memory") for words in ("ddp", "ddp,compress=fp16", "no-sync")]
+    networks = (("mlp:width=6144,depth=8", 256, ("nvlink", "host-memory")), ("mlp:width=3072,depth=8", 1024, ("nvlink",)))
+    rows = [row(network, batch, words, link) for network, batch, links in networks for link in links for words in ("ddp", "ddp,compress=fp16", "no-sync")]
+    rows += [captured_row("gpt-50m", 16, words, "nvlink") for words in ("ddp", "ddp,compress=fp16", "no-sync")]
     return with_one_gpu_rows(rows, ("nvlink",))
 
 
 def main():
     kind, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "."
-    makers = {"rows": judged, "again": again, "captured": captured, "captured-more": captured_more, "channels": channels, "hook": hook}
+    makers = {"rows": judged, "again": again, "sitting": sitting, "captured": captured, "captured-more": captured_more, "channels": channels, "hook": hook}
     rows = makers[kind]()
     missing = {r["network"] for r in rows if r["network"].endswith(".json") and not os.path.exists(os.path.join(folder, r["network"]))}
     for name in sorted(missing):

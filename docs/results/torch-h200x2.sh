@@ -5,15 +5,18 @@
 #   docs/results/torch-h200x2.sh PART [FOLDER]      (default folder: docs/results/torch-h200x2)
 #
 #   measure           products, memory, links and host costs through PyTorch            -> measurements.json
+#   calibrate         products, memory and host costs again, into a measurements.json that has links already
 #   rows              the rows of rows.json, one fresh process set a link (seed 7)      -> runs-7.json
 #   capture           GPT of four sizes and ResNet-50, two at a time, a GPU each        -> gpt-*.json, resnet-50.json
 #   captured          their DistributedDataParallel                                     -> runs-captured.json
+#   sitting           rows that the host bounds and FSDP by block, beside calibrate     -> runs-sitting.json
 #   again             a second process set of rows that the host or TCP bounds          -> runs-8.json
 #   hook              kernel records with and without the fp16 hook                     -> records/, runs-hook.json
 #   channels          2 to 24 channels on NVLink, MLP and GPT                           -> runs-channels.json
-#   captured-more     their accumulation, fp16 hook and FSDP                            -> runs-captured-more.json
+#   captured-more     their accumulation, fp16 hook and FSDP, NVLink and host memory    -> runs-captured-more.json
 #   again-more        further process sets of rows that the host or TCP bounds, then of all -> runs-9.json, runs-10.json
-#   all               these, one after the other, for LIMIT seconds (default: 580)
+#   all               these but calibrate and sitting, one after the other, for LIMIT seconds (default: 580)
+#   second            calibrate, sitting, hook, captured-more, channels, again: on files of an earlier sitting, the same way
 #   judge             needs no GPU: fits the machine, forecasts every row, writes fit.txt, report.md and summary.md
 #
 # DDPX_PYTHON names the Python (default: python3); two GPUs and PyTorch >= 2.3 with NCCL. DRY=1 does the same with small sizes on CPU
@@ -39,7 +42,8 @@ captures=(
   "gpt:layers=12,hidden=896,heads=14,sequence=1024,vocabulary=50257 16 gpt-162m"
   "gpt:layers=8,hidden=512,heads=8,sequence=1024,vocabulary=50257 16 gpt-50m"
 )
-measuring=(--dtypes fp32,bf16 --processes 2)
+measuring=(--dtypes fp32,bf16)
+calibrating=(--parts compute,host)
 timing=(--processes 1 --seconds 0.25 --patience 90 --keep-going)
 keeping=(--keep-records "$folder/records")
 capturing=(--dtype bf16 --optimizer adamw --device cuda)
@@ -49,6 +53,7 @@ if [[ ${DRY:-} ]]; then
   for count in 2 4 8 16; do channel_links+=(--transport "nvlink-${count}ch=socket"); done
   captures=("gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=300 4 gpt-50m" "resnet:depth=10,width=4,image=16,classes=10 4 resnet-50")
   measuring=(--widths 64,128 --batches 4,16)
+  calibrating=(--parts compute)
   timing=(--processes 1 --seconds 0.05 --patience 90 --keep-going)
   capturing=(--device cpu)
   keeping=()
@@ -95,6 +100,12 @@ do_part() {
       [[ -e $folder/measurements.json ]] ||
         timeout -k 15 -s TERM "$(left 240)" "$python" -m ddpx_torch measure "${links[@]}" "${measuring[@]}" -o "$folder/measurements.json"
       ;;
+    calibrate)
+      # Its notes say what a file was measured in.
+      grep -q '"compute\(, host\)\? measured' "$folder/measurements.json" ||
+        timeout -k 15 -s TERM "$(left 180)" "$python" -m ddpx_torch measure "${links[0]}" "${links[1]}" "${measuring[@]}" "${calibrating[@]}" --add-to "$folder/measurements.json" -o "$folder/measurements.json"
+      ;;
+    sitting) [[ -e $folder/runs-sitting.json ]] || train sitting 11 runs-sitting.json 110 solo ;;
     rows) [[ -e $folder/runs-7.json ]] || train rows 7 runs-7.json 330 solo ;;
     capture)
       local one two
@@ -110,7 +121,7 @@ do_part() {
       [[ -e $folder/runs-hook.json ]] || train hook 7 runs-hook.json 60 all "${keeping[@]}"
       ;;
     channels) [[ -e $folder/runs-channels.json ]] || train channels 7 runs-channels.json 80 ;;
-    captured-more) [[ -e $folder/runs-captured-more.json ]] || train captured-more 7 runs-captured-more.json 140 ;;
+    captured-more) [[ -e $folder/runs-captured-more.json ]] || train captured-more 7 runs-captured-more.json 120 ;;
     again-more)
       [[ -e $folder/runs-9.json ]] || train again 9 runs-9.json 140
       [[ -e $folder/runs-10.json ]] || train rows 10 runs-10.json 330
@@ -125,6 +136,7 @@ do_part() {
 
 parts=("$part")
 [[ $part == all ]] && parts=(measure rows capture captured hook again channels captured-more again-more)
+[[ $part == second ]] && parts=(calibrate sitting hook captured-more channels again)
 status=0
 for each in "${parts[@]}"; do
   (($(left 1000) > 25)) || { echo "$each: no time is left" | tee -a "$folder/log.txt"; continue; }

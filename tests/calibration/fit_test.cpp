@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -191,6 +192,46 @@ TEST(FitMachine, WholeStepsGiveRatesHostCostAndDropWhatFollowsNeither) {
     EXPECT_NEAR(step, measured, 1e-3 * measured) << width;
   }
   EXPECT_EQ(machine.one_gpu_steps.size(), published.size());
+}
+
+TEST(FitMachine, HostBoundStepsOfSeveralDepthsGiveWhatOneCostsAndWhatItsTensorsDo) {
+  constexpr double kStep = 600e-6;
+  constexpr double kTensor = 75e-6;
+  Measurements m = FakeSource(1, 0.0).measurements();
+  for (const int depth : {5, 14, 36}) {
+    StepSample s;
+    s.network = "mlp:width=64,depth=" + std::to_string(depth);
+    s.batch = 8;
+    const double truth = kStep + kTensor * 2 * (depth + 1);
+    s.seconds = {0.95 * truth, truth, 1.05 * truth};
+    m.steps.push_back(s);
+  }
+  // A step that the device takes four fifths of is nobody's.
+  StepSample mixed;
+  mixed.network = "mlp:width=2048,depth=8";
+  mixed.batch = 256;
+  FitReport ignored;
+  const Machine bare = fit_machine(m, {}, ignored);
+  Machine device = bare;
+  device.host = {};
+  Job job;
+  job.gpus = 1;
+  const Network network = network_from(mixed.network);
+  mixed.seconds = {StepModel(device, Link{}, network, job).run().total().value() / 0.82};
+  m.steps.push_back(mixed);
+  FitReport report;
+  const Machine machine = fit_machine(m, {}, report);
+  const HostCosts* host = machine.host_costs(Engine::torch);
+  ASSERT_TRUE(host && host->step);
+  EXPECT_NEAR(host->step->value.value(), kStep, 1e-9);
+  EXPECT_NEAR(host->step_per_tensor.value.value(), kTensor, 1e-9);
+  EXPECT_NEAR(host->spread, std::max(0.08, 1.4826 * 0.05), 1e-9);
+  const auto dropped =
+      std::find_if(report.residuals.begin(), report.residuals.end(), [](const Residual& r) {
+        return r.reason.find("neither the device nor") != std::string::npos;
+      });
+  ASSERT_NE(dropped, report.residuals.end());
+  EXPECT_NE(dropped->what.find("width=2048"), std::string::npos);
 }
 
 TEST(FitMachine, SustainedStepsGiveTheFactorOnProductsAlone) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/paper_step.hpp"
 
 namespace ddpx {
@@ -119,6 +121,59 @@ TEST(Hosts, bound_a_step_that_the_device_does_not) {
 
   job.engine = Engine::native;  // whose host costs are not known: never host-bound
   EXPECT_EQ(term(step(m, line_link(0, 1e6), job), Term::host), 0);
+}
+
+TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and_tensor) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(4);
+  host.sync_per_tensor.value = Seconds(1);
+  host.per_bucket.value = Seconds(1);
+  host.fsdp.value = Seconds(20);
+  host.step = Estimate<Seconds>{Seconds(10), 0, ""};
+  host.sync = Estimate<Seconds>{Seconds(5), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  const Link link = line_link(0, 1e6);
+  Job job = one_bucket_per_tensor(2);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3);
+  job.strategy.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 2 * (10 + 12) + 5 + 3 + 3);
+  job.strategy.micro_batches = 1;
+  job.strategy.compression = DType::fp16;
+  m.host[static_cast<std::size_t>(Engine::torch)]->hook = Estimate<Seconds>{Seconds(7), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)]->hook_per_bucket.value = Seconds(2);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3 + 7 + 2 * 3);
+  // Three blocks: two gathers and a scatter each, of which two are in the first cost; three
+  // tensors.
+  job.strategy = parse_strategy("fsdp=block");
+  Network blocks = test::three_layers();
+  for (std::size_t i = 0; i < blocks.layers.size(); ++i)
+    blocks.layers[i].block = static_cast<int>(i);
+  auto& costs = *m.host[static_cast<std::size_t>(Engine::torch)];
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 20 + 7);
+  costs.fsdp_block = Estimate<Seconds>{Seconds(30), 0, ""};
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 7);
+  costs.fsdp_launch = Estimate<Seconds>{Seconds(2), 0, ""};
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7);
+  costs.fsdp_per_tensor = Estimate<Seconds>{Seconds(6), 0, ""};
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7 + 6 * 3);
+}
+
+TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor = {Seconds(100), 0.03, ""};  // 300 s, +- 9
+  host.step = Estimate<Seconds>{Seconds(100), 0.12, ""};
+  host.spread = 0.05;
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  const Link link;
+  const Network& network = test::three_layers();
+  const Job job = one_bucket_per_tensor(1);
+  Shift shift;
+  shift.z[static_cast<std::size_t>(Source::host)] = 1;
+  // hypot(9, 12) of 400, and 5 %.
+  EXPECT_NEAR(total(StepModel(m, link, network, job).run(shift)),
+              400 * (1 + std::hypot(15.0 / 400, 0.05)), 1e-9);
 }
 
 TEST(Hosts, that_replay_a_graph_bound_nothing) {

@@ -10,6 +10,8 @@ import unittest
 
 from support import ROOT, Folder, program
 
+import torch
+
 SMALL = ("--batch", "4", "--seconds", "0.05", "-o", "runs.json")
 ONCE = SMALL + ("--processes", "1")
 
@@ -158,6 +160,8 @@ class Run(Folder):
             with self.subTest(arguments=arguments):
                 self.refused("run", *arguments, "-o", "runs.json", says=says)
         self.refused("run", "-o", "none/runs.json", says="does not exist")
+        if not hasattr(torch, "compile"):
+            self.refused("run", "--compile", *ONCE, says=["--compile", "PyTorch 2 or newer"])
 
     def test_without_pytorch_it_says_so(self):
         self.write("torch.py", "raise ImportError('none here')")

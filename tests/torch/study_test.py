@@ -49,12 +49,35 @@ class Study(Folder):
         result = self.script("all", str(self.folder), LIMIT="20")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("no time is left"), 9)
+        self.assertEqual(self.script("second", str(self.folder), LIMIT="20").stdout.count("no time is left"), 6)
 
     def test_rows_of_networks_that_were_not_captured_are_left_out(self):
         self.assertEqual(self.rows("captured"), [])
         self.write("gpt-50m.json", {})
         self.assertEqual({row["network"] for row in self.rows("captured") + self.rows("captured-more")}, {"gpt-50m.json"})
         self.assertEqual(len([row for row in self.rows("channels") if row["gpus"] == 2]), 5)
+
+    def test_rows_by_block_of_both_fsdps_are_judged_apart(self):
+        if not program("ddpx-validate"):
+            self.skipTest("ddpx-validate is not built")
+        shutil.copy(ROOT / "calibration/measurements/h200x2-torch.json", self.folder / "measurements.json")
+        document = json.loads((ROOT / "validation/runs/h200x2-torch.json").read_text())
+        row = next(row for row in document["rows"] if row["gpus"] == 2 and row["link"] == "nvlink")
+        alone = next(other for other in document["rows"] if other["gpus"] == 1 and other["network"] == row["network"])
+        older, newer = dict(row, strategy="fsdp=block"), dict(row, strategy="fsdp=block", context={"fsdp": "fully_shard"})
+        self.write("runs-7.json", dict(document, rows=[alone, row, older]))
+        self.write("runs-sitting.json", dict(document, rows=[alone, newer]))
+        result = self.script("judge", str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("| by block, trained by FSDP1 | 1 |", result.stdout)
+        self.assertIn("| FSDP by block | 1 |", result.stdout)
+        self.assertIn("| all | 2 |", result.stdout)
+        self.assertFalse((self.folder / "runs-7-fsdp1.json").exists())
+
+    def test_rows_of_the_second_sitting_are_rows_of_the_first(self):
+        rows, sitting = self.rows("rows"), self.rows("sitting")
+        self.assertTrue(all(row in rows for row in sitting))
+        self.assertEqual([row for row in rows if row["strategy"] == "fsdp=block"], [row for row in sitting if row["strategy"] == "fsdp=block"])
 
     def test_rows_are_taken_again_where_processes_differ_most(self):
         rows, again = self.rows("rows"), self.rows("again")

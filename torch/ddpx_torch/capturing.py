@@ -34,11 +34,11 @@ def run(options):
 
     from . import models
     from .rank import check_memory
-    from .timing import keep_freed_memory
+    from .timing import keep_freed_memory, use_threads
 
     if device_name == "cpu":
         keep_freed_memory()
-        torch.set_num_threads(threads)
+        use_threads(threads)
         device = torch.device("cpu")
     else:
         device = torch.device("cuda", 0)

@@ -18,7 +18,7 @@ SCHEMA = "ddpx.measurements"
 PARTS = ("compute", "link", "host")
 MIB = 1 << 20
 LARGEST = {"cpu": 64 * MIB, "cuda": 1024 * MIB}
-WIDTHS = {"cpu": "128,256,512,1024", "cuda": "512,1024,2048,3072,4096,6144,8192,12288"}
+WIDTHS = {"cpu": "128,256,512,1024", "cuda": "512,1024,1280,2048,2304,3072,4096,4608,6144,7168,8192,9216,12288,14336"}
 BATCHES = {"cpu": "8,32,128", "cuda": "64,256,512,1024,2048,4096"}
 COPIES = {"cpu": (4, 32), "cuda": (1, 4, 16, 64, 256, 1024)}  # MiB
 UPDATES = {"cpu": (10**6, 4 * 10**6), "cuda": (10**6, 10**7, 10**8)}  # parameters
@@ -32,7 +32,7 @@ BESIDE = {
 def add_arguments(parser):
     parser.add_argument("-o", "--measurements", metavar="FILE", required=True, help="the measurements file to write")
     parser.add_argument("--parts", metavar="P,...", help="compute, link, host (default: all; host on GPUs only)")
-    parser.add_argument("--add-to", metavar="FILE", help="write FILE's measurements (of ddpx-calibrate --measurements) with these parts beside them")
+    parser.add_argument("--add-to", metavar="FILE", help="write FILE's measurements (of ddpx-calibrate --measurements, or of this) with these parts in the place of its own")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="(default: GPUs where PyTorch sees one)")
     parser.add_argument("--ranks", metavar="N", default="2", help="(default: 2)")
     parser.add_argument("--transport", action="append", metavar="[NAME=]KIND", help="as for run; every one is a link of its own; repeatable")
@@ -56,24 +56,36 @@ def _topology(kind, device):
     return {"p2p": "nvlink", "auto": "nvlink", "shm": "host_memory", "socket": "network"}[kind] if device == "cuda" else "network"
 
 
-# Steps so small that only the host takes time: layers of 64 features are 16 KiB, so that 17 KiB make a bucket of two.
-HOST_NETWORKS = ("mlp:width=64,depth=4", "mlp:width=64,depth=12", "mlp:width=64,depth=32")
-HOST_STRATEGIES = ("ddp", "ddp,bucket=17KiB", "ddp,bucket=70KiB", "ddp,accumulate=4", "ddp,compress=fp16", "ddp,compress=fp16,bucket=70KiB", "fsdp=unit")
+# Steps that only the host takes time for, of three depths: what a step costs once comes apart from what every tensor does. A layer of
+# 512 features is 1 MiB; of width 64 it would cost the host a third less, and a hook next to nothing (two H200). Buckets of half a KiB
+# are one for every tensor; of 3 MiB, three layers each.
+HOST_NETWORKS = ("mlp:width=512,depth=5", "mlp:width=512,depth=14", "mlp:width=512,depth=36")
+HOST_BATCH = 64
+HOST_STRATEGIES = ("ddp", "ddp,bucket=0.5KiB", "ddp,bucket=3MiB", "ddp,compress=fp16", "ddp,compress=fp16,bucket=3MiB", "ddp,compress=bf16,bucket=3MiB", "fsdp=unit", "fsdp=block")
+# Blocks of twelve tensors, beside a linear layer's two: FSDP's cost of a collective comes apart from that of a tensor.
+BLOCK_NETWORKS = ("gpt:layers=2,hidden=64,heads=2,sequence=16,vocabulary=64", "gpt:layers=6,hidden=64,heads=2,sequence=16,vocabulary=64")
+BLOCK_BATCH = 8
+HOST_TIMING = {"seconds": 0.2, "repeats": 8}
 # Width, batch and format of one-GPU steps that the device bounds.
 DEVICE_STEPS = ((2048, 1024, "fp32"), (4096, 256, "fp32"), (4096, 1024, "fp32"), (8192, 256, "fp32"), (8192, 1024, "fp32"), (4096, 4096, "bf16"), (8192, 1024, "bf16"), (8192, 4096, "bf16"))
 
 
 def host_rows(link):
+    def row(network, gpus, words, optimizer, batch):
+        return Row(network, gpus, link, parse_strategy(words), "weak", "fp32", optimizer, batch)
+
     rows = []
     for network in HOST_NETWORKS:
-        for strategy in map(parse_strategy, HOST_STRATEGIES):
-            rows.append(Row(network, 2, link, strategy, "weak", "fp32", "sgd", 8))
-        for optimizer in ("sgd", "adamw"):
-            for words in ("ddp", "ddp,accumulate=4"):
-                rows.append(Row(network, 1, link, parse_strategy(words), "weak", "fp32", optimizer, 8))
-    for width, batch, dtype in DEVICE_STEPS:
-        rows.append(Row(f"mlp:width={width},depth=6", 1, link, parse_strategy("ddp"), "weak", dtype, "sgd", batch))
+        rows += [row(network, 2, words, "sgd", HOST_BATCH) for words in HOST_STRATEGIES]
+        rows += [row(network, 1, words, "sgd", HOST_BATCH) for words in ("ddp", "ddp,accumulate=4")]
+        rows.append(row(network, 1, "ddp", "adamw", HOST_BATCH))
+    for network in BLOCK_NETWORKS:
+        rows += [row(network, gpus, words, "sgd", BLOCK_BATCH) for gpus, words in ((1, "ddp"), (2, "fsdp=block"))]
     return rows
+
+
+def device_rows(link):
+    return [Row(f"mlp:width={width},depth=6", 1, link, parse_strategy("ddp"), "weak", dtype, "sgd", batch) for width, batch, dtype in DEVICE_STEPS]
 
 
 def _step_sample(row, reports):
@@ -187,20 +199,36 @@ class _Measuring:
                 product["kernel"] = record
 
     def host(self):
-        """Steps so small that the host bounds them, and on one GPU some that the device bounds: they say how much longer products
-        take inside a step."""
-        rows = host_rows(self.transports[0].name)
-        runner = Runner(self.transports, self.device, rows, {"seconds": 0.25, "repeats": 5}, self.patience, self.threads, keep_going=True)
+        """Steps so small that the host bounds them, in several process sets, and on one GPU some that the device bounds, in one: they
+        say how much longer products take inside a step."""
+        link = self.transports[0].name
+        small, large = host_rows(link), device_rows(link)
+        runner = Runner(self.transports, self.device, small + large, HOST_TIMING, self.patience, self.threads, keep_going=True)
         sys.stderr.write("ddpx_torch: measuring the host\n")
+        visits = [*visits_of(small + large, 1, None, 1), *visits_of(small, self.processes - 1, None, 2)]
         try:
-            runner.visits([(*visit, "time") for visit in visits_of(rows, self.processes, None, 1)])
+            runner.visits([(*visit, "time") for visit in visits])
         finally:
-            self.samples["steps"] = [_step_sample(row, runner.campaign.reports[row]) for row in rows if runner.campaign.reports[row]]
+            reports = runner.campaign.reports
+            self.samples["steps"] = [_step_sample(row, reports[row]) for row in small + large if reports[row]]
             self.context.update(runner.campaign.context)
             self.notes += runner.campaign.notes
 
 
 LISTS = ("links", "products", "collectives", "copies", "optimizers", "launches", "besides", "steps")
+
+
+def _drop_what_is_anew(document, samples):
+    """A part that is measured replaces what the file had of it: products and hosts of two sittings are two machines."""
+    if "products" in samples:
+        document.update({key: [] for key in ("products", "copies", "optimizers")})
+        document.pop("launches", None)
+    if "steps" in samples:
+        document["steps"] = [step for step in document["steps"] if step.get("engine") != "torch"]
+    links = {link["name"] for link in samples.get("links", [])}
+    for key, name in (("links", "name"), ("collectives", "link"), ("besides", "link")):
+        if key in document:
+            document[key] = [sample for sample in document[key] if sample[name] not in links]
 
 
 def _document(options, measuring, parts):
@@ -217,6 +245,7 @@ def _document(options, measuring, parts):
             {"constant": "residual", "value": 0.03, "relative_error": 0.0, "source": "a fresh process moves a step by some per cent"}
         ]
         document["notes"] = []
+    _drop_what_is_anew(document, measuring.samples)
     for key in LISTS:
         if key in measuring.samples:
             document[key] = document.get(key, []) + measuring.samples[key]

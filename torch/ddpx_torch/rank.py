@@ -62,7 +62,7 @@ def _train(row, job, device, mates, tick):
         torch.cuda.reset_peak_memory_stats(device)
     network = parse_network(row.network)
     work = models.build(network, row.samples(), device, job["seed"], mates.rank)
-    trainer = training.Trainer(row, work, device, group, job["ddp_options"])
+    trainer = training.Trainer(row, work, device, group, **job["training"])
     if job["mode"] == "records":
         return _records(trainer, device, row, lambda: mates.exchange(0, row.gpus), job.get("records"), mates.rank)
     limits = timing.Timing(**job["timing"])
@@ -74,6 +74,10 @@ def _train(row, job, device, mates, tick):
     buckets = trainer.bucket_bytes()
     if buckets and row.strategy.sync:
         context["bucket_bytes"] = ",".join(map(str, buckets))
+    if job["training"]["compile"]:
+        context["compile"] = "torch.compile"
+    if trainer.fsdp:
+        context["fsdp"] = trainer.fsdp
     if device.type == "cuda":
         context["issue_time_s"] = f"{timed.issue_time_s:.6g}"
         context["memory_bytes"] = str(torch.cuda.max_memory_allocated(device))
@@ -176,10 +180,10 @@ def open_device(job, local_rank):
         device = torch.device("cuda", local_rank)
         torch.cuda.set_device(device)
         return device
-    from .timing import keep_freed_memory
+    from .timing import keep_freed_memory, use_threads
 
     keep_freed_memory()
-    torch.set_num_threads(job["threads"])
+    use_threads(job["threads"])
     return torch.device("cpu")
 
 

@@ -44,6 +44,7 @@ def add_arguments(parser):
     how.add_argument("--threads", metavar="N", default="1", help="of each rank on a CPU (default: 1)")
     how.add_argument("--keep-going", action="store_true", help="leave out a row on which a rank fails, with a note, and go on")
     how.add_argument("--find-unused", action="store_true", help="DistributedDataParallel(find_unused_parameters=True)")
+    how.add_argument("--compile", action="store_true", help="train torch.compile(model) with its standard choices, wrapped first; PyTorch 2 or newer")
     how.add_argument("--profile", choices=("all", "solo", "none"), default="all", help="on GPUs: whose kernels are recorded, in process sets of their own: all rows', after their times are taken; one-GPU rows', before, once for all links (their busy share says what bounds a step); or none's (default: all)")
     how.add_argument("--keep-records", metavar="FOLDER", help="write the kernel records there, a file of each recorded row and rank")
     how.add_argument("--patience", metavar="S", default="300", help="ranks silent for so long have hung (default: 300)")
@@ -114,6 +115,13 @@ def visits_of(rows, processes, rows_per_process, seed):
             visits += [(link, channels, ordered[i : i + size]) for i in range(0, len(ordered), size)]
         generator.shuffle(visits)
         yield from visits
+
+
+def check_compiles(flag):
+    import torch
+
+    if not hasattr(torch, "compile"):
+        raise InputError(flag, f"is for PyTorch 2 or newer, and this is {torch.__version__}; leave it out")
 
 
 def choose_device(options, gpus):
@@ -205,6 +213,8 @@ def run(options):
     per_process = count_of("--rows-per-process", options.rows_per_process) if options.rows_per_process else None
     seed = count_of("--seed", options.seed, 10**9, 0)
     device = choose_device(options, max(row.gpus for row in rows))
+    if options.compile:
+        check_compiles("--compile")
     rows, transports = _rows_and_transports(options, device, rows)
     runner = Runner(
         transports,
@@ -213,7 +223,7 @@ def run(options):
         {"seconds": seconds_of("--seconds", options.seconds), "repeats": count_of("--repeats", options.repeats, 10000)},
         seconds_of("--patience", options.patience),
         count_of("--threads", options.threads, 1024),
-        {"find_unused_parameters": True} if options.find_unused else {},
+        {"compile": options.compile, "ddp_options": {"find_unused_parameters": True} if options.find_unused else {}},
         time.monotonic() + seconds_of("--budget", options.budget) if options.budget else None,
         options.keep_going,
         _records_folder(options, device),

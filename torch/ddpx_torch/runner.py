@@ -13,10 +13,10 @@ from .transports import Transport
 
 
 class Runner:
-    def __init__(self, transports, device, rows, timing, patience, threads, ddp_options=None, deadline=None, keep_going=False, records=None):
+    def __init__(self, transports, device, rows, timing, patience, threads, training=None, deadline=None, keep_going=False, records=None):
         self.transports = {t.name: t for t in transports}
         self.device, self.timing, self.patience, self.threads = device, timing, patience, threads
-        self.ddp_options = ddp_options or {}
+        self.training = {"compile": False, "ddp_options": {}, **(training or {})}  # how a Trainer wraps the model
         self.deadline, self.keep_going, self.records = deadline, keep_going, records
         self.campaign = Campaign(rows)
         self.failed = set()
@@ -33,7 +33,7 @@ class Runner:
             "threads": self.threads,
             "seed": 1,
             "timing": self.timing,
-            "ddp_options": self.ddp_options,
+            "training": self.training,
             "records": self.records,
         }
 

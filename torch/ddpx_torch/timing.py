@@ -41,6 +41,18 @@ def keep_freed_memory():
         libc.mallopt(mmap_max, 0)
 
 
+def use_threads(count):
+    """Of this process, on a CPU. torch.set_num_threads does not reach an OpenBLAS beneath PyTorch (Debian's), whose products would take
+    every core of the host: a model captured alone then has more of them than each of several ranks."""
+    torch.set_num_threads(count)
+    with contextlib.suppress(OSError):
+        with open("/proc/self/maps", encoding="utf-8") as file:
+            loaded = {line.split(maxsplit=5)[-1].strip() for line in file if "openblas" in line}
+        for path in loaded:
+            with contextlib.suppress(AttributeError):
+                ctypes.CDLL(path).openblas_set_num_threads(count)
+
+
 def synchronize(device):
     if device.type == "cuda":
         torch.cuda.synchronize(device)

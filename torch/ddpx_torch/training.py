@@ -81,7 +81,32 @@ def _wrap_ddp(model, strategy, device, group, options):
     return wrapped
 
 
+def _by_block(model, words):
+    blocks = blocks_of(model)
+    if not blocks:
+        raise InputError(words, "fsdp=block wraps the elements of a ModuleList or Sequential, and the model has none")
+    return blocks
+
+
+def _fully_shard(model, device, group, words):
+    """FSDP2 around each block and the rest; False where this PyTorch (before 2.6) has none."""
+    try:
+        from torch.distributed.fsdp import fully_shard
+    except Exception:
+        return False
+    from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    mesh = DeviceMesh.from_group(group, device.type) if group else init_device_mesh(device.type, (dist.get_world_size(),))
+    for block in _by_block(model, words):
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return True
+
+
 def _wrap_fsdp(model, strategy, device, group, words):
+    """(wrapped model, what wraps it)"""
+    if strategy.fsdp == "block" and _fully_shard(model, device, group, words):
+        return model, "fully_shard"
     try:
         from torch.distributed.fsdp import FullyShardedDataParallel
         from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy
@@ -91,17 +116,16 @@ def _wrap_fsdp(model, strategy, device, group, words):
         ) from error
     arguments = {"process_group": group, "device_id": device if device.type == "cuda" else torch.device("cpu")}
     if strategy.fsdp == "block":
-        blocks = {id(block) for block in blocks_of(model)}
-        if not blocks:
-            raise InputError(words, "fsdp=block wraps the elements of a ModuleList or Sequential, and the model has none")
+        blocks = {id(block) for block in _by_block(model, words)}
         arguments["auto_wrap_policy"] = functools.partial(lambda_auto_wrap_policy, lambda_fn=lambda m: id(m) in blocks)
-    return FullyShardedDataParallel(model, **arguments)
+    return FullyShardedDataParallel(model, **arguments), "FullyShardedDataParallel"
 
 
 class Trainer:
-    """A row's model, wrapped, with its optimizer. `ddp_options` are further arguments of DistributedDataParallel."""
+    """A row's model, wrapped, with its optimizer. `ddp_options` are further arguments of DistributedDataParallel; `compile` is
+    torch.compile around it all, which then splits its program at DistributedDataParallel's buckets (DDPOptimizer)."""
 
-    def __init__(self, row, work, device, group=None, ddp_options=None):
+    def __init__(self, row, work, device, group=None, ddp_options=None, compile=False):
         strategy = row.strategy
         self.work = work
         self.device = device
@@ -109,12 +133,13 @@ class Trainer:
         self.micro_batches = strategy.micro_batches
         self.sync = strategy.sync
         self.is_ddp = row.gpus > 1 and not strategy.fsdp
+        self.fsdp = None
         if row.gpus > 1 and device.type == "cpu" and version() < (2, 0) and any(p.dtype == torch.bfloat16 for p in work.model.parameters()):
             raise InputError(row.words(), f"Gloo of PyTorch {torch.__version__} cannot reduce the model's bf16 gradients; use PyTorch 2")
         if row.gpus == 1:
             self.model = work.model
         elif strategy.fsdp:
-            self.model = _wrap_fsdp(work.model, strategy, device, group, row.words())
+            self.model, self.fsdp = _wrap_fsdp(work.model, strategy, device, group, row.words())
         else:
             self.model = _wrap_ddp(work.model, strategy, device, group, ddp_options or {})
         parameters = [p for p in self.model.parameters() if p.requires_grad]
@@ -124,6 +149,7 @@ class Trainer:
             self.optimizer = torch.optim.AdamW(parameters, lr=1e-4)
         else:
             self.optimizer = torch.optim.SGD(parameters, lr=0.01)
+        self.called = torch.compile(self.model) if compile else self.model
         self.loss = None
 
     def step(self):
@@ -133,7 +159,7 @@ class Trainer:
             quiet = self.is_ddp and not (self.sync and i == self.micro_batches - 1)
             with self.model.no_sync() if quiet else contextlib.nullcontext():
                 with autocast(self.device, self.dtype):
-                    loss = self.work.loss(self.model, self.work.batch)
+                    loss = self.work.loss(self.called, self.work.batch)
                     if self.micro_batches > 1:
                         loss = loss / self.micro_batches
                 loss.backward()

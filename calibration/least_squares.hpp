@@ -1,0 +1,31 @@
+// Costs per count by least squares, none below zero.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace ddpx {
+
+// sum over j of costs[j] x counts[j] = value, the row's error counted in units of `scale`.
+struct CountedRow {
+  std::vector<double> counts;
+  double value = 0;
+  double scale = 1;
+};
+
+struct CountedCosts {
+  std::vector<double> each;    // one per count
+  std::vector<double> errors;  // one standard error of each; 0 of a cost that is 0
+  double residual = 0;         // root mean square of what is left, in units of the rows' scales
+
+  [[nodiscard]] double of(const CountedRow& row) const;
+};
+
+// Rows must have equally many counts, at most eight. Of all sets of costs whose least squares come
+// out above zero the best is taken (Lawson & Hanson 1974, chapter 23, by enumeration); where rows
+// cannot tell counts apart, the earlier ones get all. Errors are the diagonal of
+// s^2 (A^T A)^-1 with s^2 the squares left over rows - costs; with no row to spare, all of each
+// cost.
+[[nodiscard]] CountedCosts counted_costs(std::span<const CountedRow> rows);
+
+}  // namespace ddpx

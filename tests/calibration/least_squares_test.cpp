@@ -1,0 +1,63 @@
+// Costs that are known come out; none comes out below zero.
+#include "calibration/least_squares.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ddpx {
+namespace {
+
+TEST(CountedCosts, are_recovered_exactly_from_rows_made_of_them) {
+  std::vector<CountedRow> rows;
+  for (const double a : {1.0, 4.0, 9.0})
+    for (const double b : {0.0, 2.0}) rows.push_back({{1, a, b}, 5 + 3 * a + 7 * b, 1 + a});
+  const CountedCosts costs = counted_costs(rows);
+  EXPECT_NEAR(costs.each[0], 5, 1e-9);
+  EXPECT_NEAR(costs.each[1], 3, 1e-9);
+  EXPECT_NEAR(costs.each[2], 7, 1e-9);
+  EXPECT_NEAR(costs.residual, 0, 1e-9);
+  EXPECT_NEAR(costs.of(rows[3]), rows[3].value, 1e-9);
+}
+
+TEST(CountedCosts, have_the_standard_errors_of_a_straight_line) {
+  // y = 1, 2, 4 at x = 0, 1, 2: intercept 5/6, slope 3/2, s^2 = 1/6, sum of (x - 1)^2 = 2:
+  // errors sqrt(s^2 / 2) of the slope and sqrt(s^2 (1/3 + 1/2)) of the intercept.
+  const std::vector<CountedRow> rows{{{1, 0}, 1}, {{1, 1}, 2}, {{1, 2}, 4}};
+  const CountedCosts costs = counted_costs(rows);
+  EXPECT_NEAR(costs.each[0], 5.0 / 6, 1e-12);
+  EXPECT_NEAR(costs.each[1], 1.5, 1e-12);
+  EXPECT_NEAR(costs.errors[0], std::sqrt(5.0 / 36), 1e-12);
+  EXPECT_NEAR(costs.errors[1], std::sqrt(1.0 / 12), 1e-12);
+  EXPECT_NEAR(costs.residual, std::sqrt(1.0 / 18), 1e-12);
+}
+
+TEST(CountedCosts, below_zero_are_left_out_and_the_others_fitted_again) {
+  // y = 2, 5 at x = 1, 2: 3 x - 1 freely, 12/5 x through the origin.
+  const std::vector<CountedRow> rows{{{1, 1}, 2}, {{2, 1}, 5}};
+  const CountedCosts costs = counted_costs(rows);
+  EXPECT_NEAR(costs.each[0], 12.0 / 5, 1e-12);
+  EXPECT_EQ(costs.each[1], 0);
+  EXPECT_EQ(costs.errors[1], 0);
+}
+
+TEST(CountedCosts, that_rows_cannot_tell_apart_go_to_the_first) {
+  const std::vector<CountedRow> rows{{{1, 2}, 3}, {{2, 4}, 6}, {{3, 6}, 9}};
+  const CountedCosts costs = counted_costs(rows);
+  EXPECT_NEAR(costs.each[0], 3, 1e-12);
+  EXPECT_EQ(costs.each[1], 0);
+}
+
+TEST(CountedCosts, of_values_below_zero_and_of_no_rows_are_none) {
+  EXPECT_TRUE(counted_costs({}).each.empty());
+  const std::vector<CountedRow> rows{{{1}, -2}};
+  EXPECT_EQ(counted_costs(rows).each[0], 0);
+}
+
+TEST(CountedCosts, with_no_row_to_spare_are_as_uncertain_as_they_are_large) {
+  const std::vector<CountedRow> rows{{{2}, 6}};
+  EXPECT_NEAR(counted_costs(rows).errors[0], 3, 1e-12);
+}
+
+}  // namespace
+}  // namespace ddpx
