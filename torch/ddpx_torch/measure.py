@@ -53,7 +53,7 @@ def _sizes(most):
 
 
 def _topology(kind, device):
-    return {"p2p": "nvlink", "auto": "nvlink", "shm": "host_memory", "socket": "network"}[kind] if device == "cuda" else "network"
+    return {"p2p": "nvlink", "auto": "nvlink", "shm": "pcie_host", "socket": "network"}[kind] if device == "cuda" else "network"
 
 
 # Steps so small that only the host takes time: layers of 64 features are 16 KiB, so that 17 KiB make a bucket of two.
