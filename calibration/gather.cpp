@@ -37,7 +37,7 @@ LinkDescription described(const CalibrateOptions& options, const std::string& li
     if (!topology) {
       throw InputError("--topology",
                        io::quoted(*options.topology) +
-                           " is unknown; accepted: nvlink, pcie, network, host_memory");
+                           " is unknown; accepted: nvlink, pcie, pcie_host, network, host_memory");
     }
     link.topology = *topology;
   }

@@ -15,7 +15,8 @@ Optimizer optimizer_of(const Reader& from) {
 }
 
 Topology topology_of(const Reader& from) {
-  return from.one_of({Topology::nvlink, Topology::pcie, Topology::network, Topology::host_memory});
+  return from.one_of({Topology::nvlink, Topology::pcie, Topology::pcie_host, Topology::network,
+                      Topology::host_memory});
 }
 
 Product product_of(const Reader& from) {

@@ -17,13 +17,9 @@ std::string number(double value) {
   return text.data();
 }
 
-// Of the local line: points on either side of a gap, the distance in ln(bytes) over which their
-// weight falls to 1/e, the share taken of it, and the most of the rise between two points. Chosen
-// on public sweeps with every size left out in turn; any reach from 0.7 to 1 and share from 0.7 to
-// 0.9 gives the same within 0.1 % of the mean error.
+// Of the local line: points on either side of a gap, and the most of the rise between two points
+// that is taken of it.
 constexpr std::size_t kEachSide = 3;
-constexpr double kReach = 0.8;
-constexpr double kLean = 0.85;
 constexpr double kMostLean = 0.5;
 
 bool positive(double value) { return value > 0 && std::isfinite(value); }
@@ -111,9 +107,9 @@ Seconds Curve::at(Bytes bytes) const {
   // Nothing at a point, all of it half-way, and never past the neighbours, so that the time does
   // not fall where theirs do not.
   const double most = kMostLean * std::abs(rise);
-  const double lean = std::clamp(kLean * (std::log(local) - straight), -most, most);
+  const double leaning = std::clamp(lean * (std::log(local) - straight), -most, most);
   const auto [low, high] = std::minmax(log_seconds_[i - 1], log_seconds_[i]);
-  return Seconds(std::exp(std::clamp(straight + 4 * f * (1 - f) * lean, low, high)));
+  return Seconds(std::exp(std::clamp(straight + 4 * f * (1 - f) * leaning, low, high)));
 }
 
 Curve::LocalLine Curve::local_line(double log_bytes, std::size_t gap) const {
@@ -129,7 +125,7 @@ Curve::LocalLine Curve::local_line(double log_bytes, std::size_t gap) const {
   for (std::size_t i = first; i < end; ++i) {
     const double t = std::exp(log_seconds_[i]);
     const double s = std::exp(log_bytes_[i]) / scale;
-    const double w = std::exp(-2 * std::abs(log_bytes_[i] - log_bytes) / kReach) / (t * t);
+    const double w = std::exp(-2 * std::abs(log_bytes_[i] - log_bytes) / reach) / (t * t);
     one += w;
     s1 += w * s;
     s2 += w * s * s;
@@ -139,6 +135,12 @@ Curve::LocalLine Curve::local_line(double log_bytes, std::size_t gap) const {
   const double determinant = one * s2 - s1 * s1;
   if (!(determinant > 0)) return {};
   return {(t0 * s2 - t1 * s1) / determinant, (one * t1 - s1 * t0) / determinant / scale};
+}
+
+double Curve::error_at(Bytes bytes) const {
+  if (!latency_error) return relative_error;
+  const double share = std::min(1.0, smallest_time() / at(bytes));
+  return std::hypot(share * *latency_error, (1 - share) * relative_error);
 }
 
 bool Curve::extrapolates(Bytes bytes) const {

@@ -13,6 +13,7 @@
 //    (docs/results/links.md).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,13 @@ class Curve {
   int ranks = 2;
   // One standard error of a priced time, as a fraction: repeat spread and the fit's residual.
   double relative_error = 0.02;
+  // Of the smallest message's time, where that is not equally sure: then each counts with its share
+  // of a time, the latency's and the rest's.
+  std::optional<double> latency_error;
+  // How far the time between points leans: the distance in ln(bytes) over which a point's weight in
+  // the local line falls to 1/e^2, and the share taken of the line.
+  double reach = 0.8;
+  double lean = 0.85;
 
   Curve() = default;
   Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<CurvePoint> points);
@@ -51,6 +59,8 @@ class Curve {
   // above the largest it grows at the local line's bandwidth. With fewer than kDensePoints points
   // the lines decide.
   [[nodiscard]] Seconds at(Bytes bytes) const;
+  // One standard error of at(bytes), as a fraction.
+  [[nodiscard]] double error_at(Bytes bytes) const;
   // Whether `bytes` lies outside the measured sizes.
   [[nodiscard]] bool extrapolates(Bytes bytes) const;
 

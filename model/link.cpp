@@ -8,13 +8,15 @@
 
 #include "model/carry_over.hpp"
 #include "model/error.hpp"
+#include "model/nccl.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr std::array<std::pair<Topology, std::string_view>, 4> kTopologies{
+constexpr std::array<std::pair<Topology, std::string_view>, 5> kTopologies{
     {{Topology::nvlink, "nvlink"},
      {Topology::pcie, "pcie"},
+     {Topology::pcie_host, "pcie_host"},
      {Topology::network, "network"},
      {Topology::host_memory, "host_memory"}}};
 
@@ -27,7 +29,7 @@ struct Known {
 
 template <class TimeAt>
 CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
-                        TimeAt time_at) {
+                        InSwitch in_switch, TimeAt time_at) {
   const CarryOver& carry = carry_over(link.topology);
   if (call.ranks > link.reach()) {
     if (link.most_ranks) {
@@ -46,8 +48,10 @@ CollectivePrice carried(const Link& link, const Known& known, const CollectiveCa
   }
   const Count to{call.kind, call.ranks};
   const Seconds moved = time_at(call.bytes * carried_volume(carry, known.count, to));
-  const CarriedTime result = carried_time(carry, known.count, to, known.latency, moved);
-  return {result.time, std::hypot(known.relative_error, result.relative_error), true};
+  const CarriedTime ring = carried_time(carry, known.count, to, known.latency, moved);
+  const CollectivePrice by_ring{ring.time, std::hypot(known.relative_error, ring.relative_error),
+                                true};
+  return in_switch == InSwitch::no ? by_ring : with_switch(link, call, by_ring);
 }
 
 const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_ranks) {
@@ -73,13 +77,13 @@ Collective twin(Collective kind) {
 }
 
 CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
-  return {curve.at(call.bytes), curve.relative_error, curve.extrapolates(call.bytes)};
+  return {curve.at(call.bytes), curve.error_at(call.bytes), curve.extrapolates(call.bytes)};
 }
 
-CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call) {
-  return carried(link,
-                 Known{{curve.kind, curve.ranks}, curve.smallest_time(), curve.relative_error},
-                 call, [&](Bytes bytes) { return curve.at(bytes); });
+CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call,
+                        InSwitch in_switch) {
+  const Known known{{curve.kind, curve.ranks}, curve.smallest_time(), curve.error_at(call.bytes)};
+  return carried(link, known, call, in_switch, [&](Bytes bytes) { return curve.at(bytes); });
 }
 
 // Figures are of two ranks.
@@ -91,7 +95,7 @@ Seconds time_by_figures(const Link& link, double factor, Bytes bytes) {
   return std::min(small, time + (link.large_latency.value - link.latency.value));
 }
 
-CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
+CollectivePrice from_figures(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
   const double factor = bus_factor(call.kind, 2);
   const auto time_at = [&](Bytes bytes) { return time_by_figures(link, factor, bytes); };
   const auto error_of = [&](Seconds time) {
@@ -104,7 +108,7 @@ CollectivePrice from_figures(const Link& link, const CollectiveCall& call) {
     return {time, error_of(time), false};
   }
   CollectivePrice result =
-      carried(link, Known{{call.kind, 2}, link.latency.value, 0}, call, time_at);
+      carried(link, Known{{call.kind, 2}, link.latency.value, 0}, call, in_switch, time_at);
   result.relative_error = std::hypot(result.relative_error, error_of(result.time));
   return result;
 }
@@ -139,7 +143,34 @@ BytesPerSecond Link::bus_bandwidth() const {
   return bandwidth.value;
 }
 
-CollectivePrice price(const Link& link, const CollectiveCall& call) {
+std::optional<Seconds> in_switch_time(const Link& link, const CollectiveCall& call) {
+  constexpr int kGpus = 8;
+  constexpr BytesPerSecond kNvlink4{450e9};  // 18 links of 25 GB/s
+  constexpr int kChannels = 16;              // that NVLS takes of a Hopper GPU
+  const bool all = call.kind == Collective::all_reduce && call.ranks == kGpus;
+  const bool fewer = link.channels > 0 && link.channels < kChannels;
+  if (!all || fewer || link.topology != Topology::nvlink || link.peak != kNvlink4)
+    return std::nullopt;
+  NcclTopology topology;
+  topology.generation = GpuGeneration::hopper;
+  topology.ranks_per_node = kGpus;
+  topology.nvls_head = kHopperNvlsHead;
+  for (const NcclCost& cost : nccl_costs(call.kind, topology)) {
+    if (cost.algorithm == NcclAlgorithm::nvls) return nccl_time(cost, call.bytes, topology);
+  }
+  return std::nullopt;
+}
+
+CollectivePrice with_switch(const Link& link, const CollectiveCall& call, CollectivePrice ring) {
+  const auto by_switch = in_switch_time(link, call);
+  if (!by_switch || *by_switch >= ring.time) return ring;
+  const double gain = std::log(ring.time / *by_switch);
+  ring.time = ring.time * std::exp(-gain / 2);
+  ring.relative_error = std::hypot(ring.relative_error, std::expm1(gain / 2));
+  return ring;
+}
+
+CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
   if (call.ranks < 2) return {};
   if (const Curve* curve = find_curve(link, call, true)) return from_curve(*curve, call);
   if (call.kind != Collective::all_reduce) {
@@ -152,13 +183,14 @@ CollectivePrice price(const Link& link, const CollectiveCall& call) {
       return result;
     }
   }
-  if (const Curve* curve = find_curve(link, call, false)) return carried(link, *curve, call);
-  if (link.bandwidth.value.value() > 0) return from_figures(link, call);
+  if (const Curve* curve = find_curve(link, call, false))
+    return carried(link, *curve, call, in_switch);
+  if (link.bandwidth.value.value() > 0) return from_figures(link, call, in_switch);
   for (Collective kind : {twin(call.kind), Collective::all_reduce}) {
     CollectiveCall other = call;
     other.kind = kind;
     if (const Curve* curve = find_curve(link, other, false)) {
-      CollectivePrice result = carried(link, *curve, call);
+      CollectivePrice result = carried(link, *curve, call, in_switch);
       result.relative_error = std::hypot(result.relative_error, 0.05);
       return result;
     }

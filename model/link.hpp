@@ -13,9 +13,10 @@ namespace ddpx {
 // How the ranks reach each other; decides how costs carry over to a rank count that was not
 // measured.
 enum class Topology {
-  nvlink,   // every GPU on an NVLink switch or mesh: bus bandwidth rises a little with the count
-  pcie,     // PCIe, peer to peer or through host memory: flows share the root complex
-  network,  // one rank per node or per NIC
+  nvlink,  // every GPU on an NVLink switch or mesh: bus bandwidth rises a little with the count
+  pcie,    // PCIe, peer to peer or not known: pairs of one switch are fast, more share its uplink
+  pcie_host,    // PCIe without peer-to-peer access: every pair crosses host memory already
+  network,      // one rank per node or per NIC
   host_memory,  // CPU ranks over shared memory
 };
 
@@ -82,12 +83,26 @@ struct CollectivePrice {
   bool extrapolated = false;  // a size, a rank count or a collective that was not measured
 };
 
+// Whether an NVSwitch adds up all-reduces itself (NVLS) is the GPUs' and the driver's to allow.
+// Where it is not known, a price carried to eight Hopper GPUs lies between both, with that in its
+// error.
+enum class InSwitch { unknown, no };
+
 // Price of `call` on `link`. Curves of the same collective and rank count come first; then the
 // other half-collective's; then the nearest rank count, carried over by the ring's volume and
 // number of steps, with the error of that step by topology; then the figures. Ring all-reduce:
 // 2(N-1) steps of S/N bytes (Patarasu & Yuan 2009; NCCL src/graph/tuning.cc). Throws InputError
 // where nothing supports a price: no curve, no figures, or more ranks than such a link joins.
-[[nodiscard]] CollectivePrice price(const Link& link, const CollectiveCall& call);
+[[nodiscard]] CollectivePrice price(const Link& link, const CollectiveCall& call,
+                                    InSwitch in_switch = InSwitch::unknown);
+
+// `ring`, a carried price of `call`, with what the switch may save.
+[[nodiscard]] CollectivePrice with_switch(const Link& link, const CollectiveCall& call,
+                                          CollectivePrice ring);
+
+// The time NCCL's model gives an all-reduce that the switch adds up; nullopt for anything but all
+// of eight Hopper GPUs, which are told by the peak of their NVLinks, with channels enough.
+[[nodiscard]] std::optional<Seconds> in_switch_time(const Link& link, const CollectiveCall& call);
 
 // Seconds of a ring collective from its parts: `steps` messages of S/N bytes, each `step_latency` +
 // bytes/bandwidth.

@@ -23,6 +23,9 @@ enum class GpuGeneration { volta, ampere, hopper, blackwell };
 [[nodiscard]] std::string_view name(NcclAlgorithm algorithm);
 [[nodiscard]] std::string_view name(NcclProtocol protocol);
 
+// Of one NVLS head of Hopper (NCCL's topology search), in each of 8 GPUs.
+inline constexpr BytesPerSecond kHopperNvlsHead{40e9};
+
 struct NcclTopology {
   GpuGeneration generation = GpuGeneration::ampere;
   bool nvlink = true;  // inside a node; else PCIe and host memory

@@ -25,6 +25,7 @@ Curve moved(const Curve& curve, MoveLine move_line, MovePoint move_point) {
   Curve result({curve.kind, curve.dtype, Bytes{}, curve.ranks}, std::move(lines),
                std::move(points));
   result.relative_error = curve.relative_error;
+  result.latency_error = curve.latency_error;
   return result;
 }
 

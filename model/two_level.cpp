@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 
 #include "model/error.hpp"
@@ -21,9 +22,8 @@ constexpr int kPcieChannels = 2;
 constexpr double kPairBetween = 12.0e-6;
 constexpr double kPairNvlink = 7.8e-6;
 constexpr double kPairPcie = 8.6e-6;
-// One standard error of what the model gives from two-rank figures, by the public sweeps over two
-// to eight nodes (docs/results/links.md).
-constexpr double kModelError = 0.40;
+// A measured latency of two ranks says no more about many: the least that the table of links has.
+constexpr double kLeastLatencyError = 0.12;
 
 Seconds pair_latency(const Link& link) {
   if (link.latency.value.value() > 0) return link.latency.value;
@@ -43,7 +43,8 @@ BytesPerSecond bandwidth_of(const Link& link) {
 
 BytesPerSecond inside_bandwidth(const Link& inside, int gpus) {
   const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, gpus};
-  return call.bytes / price(inside, call).time * bus_factor(call.kind, call.ranks);
+  // Rings and trees over several nodes do not use the switch's adding.
+  return call.bytes / price(inside, call, InSwitch::no).time * bus_factor(call.kind, call.ranks);
 }
 
 // By the rate of its NVLink generation, which is what the ceilings go with.
@@ -86,8 +87,26 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
 
 namespace {
 
+// What small messages take longer where NCCL runs rings only, in logarithms: before 2.4 it had no
+// trees, and settings (NCCL_ALGO, once NCCL_TREE_THRESHOLD=0) turn them off. Which it is, is not
+// known: half of it is one standard error.
+double without_trees(std::span<const NcclCost> costs, Bytes bytes, const NcclTopology& topology) {
+  double ring = std::numeric_limits<double>::infinity();
+  for (const NcclCost& cost : costs) {
+    if (cost.algorithm == NcclAlgorithm::ring)
+      ring = std::min(ring, nccl_time(cost, bytes, topology).value());
+  }
+  return std::log(ring / nccl_time(nccl_choice(costs, bytes, topology), bytes, topology).value());
+}
+
+// One standard error of the smallest message between the nodes, and of a large one.
+struct Unsure {
+  double latency = 0;
+  double bandwidth = 0;
+};
+
 // Curves of `kinds` by NCCL's model of `topology`.
-void add_curves(Link& link, const NcclTopology& topology, double error,
+void add_curves(Link& link, const NcclTopology& topology, const Unsure& unsure,
                 std::initializer_list<Collective> kinds) {
   link.curves.reserve(kinds.size());
   for (const Collective kind : kinds) {
@@ -103,12 +122,14 @@ void add_curves(Link& link, const NcclTopology& topology, double error,
     const int ranks = topology.nodes * topology.ranks_per_node;
     Curve& curve = link.curves.emplace_back(CollectiveCall{kind, DType::fp32, Bytes{}, ranks},
                                             std::vector<ProtocolLine>{}, std::move(points));
-    curve.relative_error = error;
+    const double ring = std::expm1(without_trees(costs, Bytes(kSmallestSize), topology) / 2);
+    curve.latency_error = std::hypot(unsure.latency, ring);
+    curve.relative_error = unsure.bandwidth;
   }
 }
 
 // One GPU of every node, all of a node's at once: each has its share of the wire.
-Link between_nodes(const Link& between, const NcclTopology& cluster, double error) {
+Link between_nodes(const Link& between, const NcclTopology& cluster, const Unsure& unsure) {
   NcclTopology topology = cluster;
   topology.ranks_per_node = 1;
   topology.wire = *cluster.wire / static_cast<double>(cluster.ranks_per_node);
@@ -124,14 +145,14 @@ Link between_nodes(const Link& between, const NcclTopology& cluster, double erro
   link.channels = between.channels;
   link.source = between.source;
   // Replicas of shards exchange nothing else between nodes.
-  add_curves(link, topology, error, {Collective::all_reduce});
+  add_curves(link, topology, unsure, {Collective::all_reduce});
   return link;
 }
 
 }  // namespace
 
 Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
-               std::optional<int> nics) {
+               std::optional<int> nics, double error) {
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
   Link link;
   link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;
@@ -144,10 +165,11 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_memory = inside.beside_memory;
   link.beside_flops = inside.beside_flops;
   link.source = inside.source + "; " + between.source;
-  const double error = std::hypot(between.bandwidth.relative_error, kModelError);
-  add_curves(link, topology, error,
+  const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
+                      std::hypot(error, between.bandwidth.relative_error)};
+  add_curves(link, topology, unsure,
              {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
-  link.levels = {inside, between_nodes(between, topology, error)};
+  link.levels = {inside, between_nodes(between, topology, unsure)};
   return link;
 }
 

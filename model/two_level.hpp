@@ -22,6 +22,12 @@ struct NodeLayout {
   auto operator<=>(const NodeLayout&) const = default;
 };
 
+// One standard error of a large message from two-rank figures: what 90 % of the rows of public
+// sweeps over two to eight nodes need, every cluster counting alike (docs/results/links.md, which
+// judges each by the error of the others). A small message's is that of the latency between two
+// ranks and of whether NCCL uses trees.
+inline constexpr double kTwoLevelError = 0.60;
+
 // NCCL's view of the cluster. `nics` of a node; nullopt: one per GPU where `between` has the
 // figures of one GPU's share (Link::per_gpu), else one.
 [[nodiscard]] NcclTopology nccl_topology(const Link& inside, const Link& between,
@@ -31,6 +37,6 @@ struct NodeLayout {
 // HSDP uses one by one: the GPUs of a node share its wire evenly). Throws InputError for a
 // layout of fewer than two nodes, and where a level has neither figures nor curves.
 [[nodiscard]] Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
-                             std::optional<int> nics = std::nullopt);
+                             std::optional<int> nics = std::nullopt, double error = kTwoLevelError);
 
 }  // namespace ddpx

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "model/nccl.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -14,14 +13,12 @@ namespace {
 // 0.85 to 0.89 (PCIe 5, RTX PRO 6000).
 constexpr double kCopyLow = 0.75;
 constexpr double kCopyUsual = 0.88;
-// NCCL's speed of one NVLS head of Hopper (topology search), in each of 8 GPUs; and what machines
-// differ by (480 on H100 and H200).
-constexpr BytesPerSecond kHopperHead{40e9};
+// What machines whose switch adds up differ by (480 GB/s on H100 and H200).
 constexpr double kInSwitchSpread = 1.08;
 
 BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
   const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  return call.bytes / price(link, call).time * bus_factor(call.kind, ranks);
+  return call.bytes / price(link, call, InSwitch::no).time * bus_factor(call.kind, ranks);
 }
 
 bool reachable(const Link& link, int ranks) { return link.reach() >= ranks; }
@@ -41,7 +38,7 @@ std::string limit_of(const Link& link) {
   if (link.topology == Topology::network)
     return link.per_gpu ? "the NICs, one per GPU" : "the node's NIC";
   if (link.topology == Topology::host_memory) return "the host's memory";
-  return link.name.find("p2p") != std::string::npos
+  return link.topology == Topology::pcie
              ? "the slowest PCIe hop on the ring (an x16 slot, a switch's uplink or the socket "
                "link)"
              : "host memory: without peer-to-peer access every byte crosses PCIe twice";
@@ -112,7 +109,8 @@ Standing Band::standing(BytesPerSecond measured) const {
 Band band_of(const Link& link, int ranks, Bytes bytes) {
   const BytesPerSecond usual = on(link, ranks, bytes);
   const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  const double spread = 1.0 + kNormalQuantile90 * price(link, call).relative_error;
+  const double spread =
+      1.0 + kNormalQuantile90 * price(link, call, InSwitch::no).relative_error;
   Band band{usual / spread, usual, usual * spread};
   if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
     band.low = std::min(band.low, usual * (link.bandwidth_low / link.bandwidth.value));
@@ -122,19 +120,11 @@ Band band_of(const Link& link, int ranks, Bytes bytes) {
 }
 
 std::optional<Band> in_switch_band(const Link& link, int ranks, Bytes bytes) {
-  if (link.name != "nvlink4") return std::nullopt;
-  NcclTopology topology;
-  topology.generation = GpuGeneration::hopper;
-  topology.ranks_per_node = ranks;
-  topology.channel_inside = kHopperHead;
-  topology.nvls_head = kHopperHead;
-  for (const NcclCost& cost : nccl_costs(Collective::all_reduce, topology)) {
-    if (cost.algorithm != NcclAlgorithm::nvls) continue;
-    const BytesPerSecond usual =
-        bytes / nccl_time(cost, bytes, topology) * bus_factor(Collective::all_reduce, ranks);
-    return Band{usual / kInSwitchSpread, usual, usual * kInSwitchSpread};
-  }
-  return std::nullopt;
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
+  const auto time = in_switch_time(link, call);
+  if (!time) return std::nullopt;
+  const BytesPerSecond usual = bytes / *time * bus_factor(call.kind, ranks);
+  return Band{usual / kInSwitchSpread, usual, usual * kInSwitchSpread};
 }
 
 LinkCheck check_link(const MeasuredLink& measured, const Link& expected,

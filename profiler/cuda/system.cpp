@@ -76,6 +76,7 @@ const char* usual_name(Topology topology) {
   switch (topology) {
     case Topology::nvlink:
       return "nvlink";
+    case Topology::pcie_host:
     case Topology::host_memory:
       return "host-memory";
     case Topology::network:
@@ -96,8 +97,8 @@ LinkDescription link_between(const Box& box, const RankPlace& place) {
     const bool direct =
         transport == Transport::automatic && blocked_pairs(place.ranks_on_host).empty();
     link = link_of(box, direct ? Route::direct : Route::host_memory).value_or(LinkDescription{});
-    if (link.name.empty()) link.topology = direct ? Topology::pcie : Topology::host_memory;
-    if (!direct) link.topology = Topology::host_memory;
+    if (!direct || link.topology != Topology::nvlink)
+      link.topology = direct ? Topology::pcie : Topology::pcie_host;
   }
   link.name = usual_name(link.topology);
   link.source = "measured by ddpx-calibrate";

@@ -157,7 +157,7 @@ std::optional<LinkDescription> link_of(const Box& box, Route route) {
                      return pair.p2p_obstacle == std::string();
                    });
   LinkDescription link;
-  link.topology = Topology::pcie;
+  link.topology = p2p ? Topology::pcie : Topology::pcie_host;
   link.name =
       pcie_family(box) + (*width < 16 ? "-x" + std::to_string(*width) : "") + (p2p ? "-p2p" : "");
   link.title = "PCIe " + std::to_string(*generation) + " x" + std::to_string(*width) +

@@ -47,7 +47,7 @@ TEST(LinkJson, damaged_files_are_refused_by_path_and_value) {
        {"\"25GB/s\"", "\"pcie3\"", {"links[1].name: is \"pcie3\"", "no earlier link"}},
        {"\"host_memory\"",
         "\"usb\"",
-        {"links[0].topology: is \"usb\"; accepted: nvlink, pcie, network, host_memory"}},
+        {"links[0].topology: is \"usb\"; accepted: nvlink, pcie, pcie_host, network, host_memory"}},
        {"\"ranks\": 2", "\"ranks\": 0", {"links[0].curves[0].ranks: is 0", "from 2"}},
        {"\"ranks\": 2", "\"ranks\": 1", {"curves[0].ranks: is 1"}},
        {"\"ranks\": 2", "\"ranks\": 2.5", {"curves[0].ranks: is 2.5"}},

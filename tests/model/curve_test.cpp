@@ -136,6 +136,18 @@ TEST(Curves, time_never_falls_with_size_where_the_points_do_not) {
   }
 }
 
+// Latency 10 us and 1 GB/s: at 10 kB each is half of the time.
+TEST(Curves, an_error_of_the_latency_counts_with_its_share_of_the_time) {
+  Curve curve({Collective::all_reduce, DType::fp32, Bytes{}, 2},
+              {ProtocolLine{{Seconds(10e-6), 0, ""}, {BytesPerSecond(1e9), 0, ""}}}, {});
+  curve.relative_error = 0.1;
+  EXPECT_EQ(curve.error_at(Bytes(1e4)), 0.1);
+  curve.latency_error = 0.4;
+  EXPECT_NEAR(curve.error_at(Bytes(1)), 0.4, 1e-3);
+  EXPECT_NEAR(curve.error_at(Bytes(1e4)), std::hypot(0.05, 0.2), 1e-12);
+  EXPECT_NEAR(curve.error_at(Bytes(1e9)), 0.1, 1e-4);
+}
+
 TEST(Curves, refuse_points_and_lines_that_cannot_be) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();

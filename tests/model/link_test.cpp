@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tests/support/expect_input_error.hpp"
@@ -214,8 +215,8 @@ TEST(LinkPrice, carried_error_grows_with_the_distance_and_is_worst_on_pcie) {
 }
 
 TEST(LinkPrice, never_falls_with_the_rank_count_or_the_size) {
-  for (Topology topology :
-       {Topology::nvlink, Topology::pcie, Topology::network, Topology::host_memory}) {
+  for (Topology topology : {Topology::nvlink, Topology::pcie, Topology::pcie_host,
+                            Topology::network, Topology::host_memory}) {
     Link curve = test::line_link(1e-5, 1e10);
     curve.topology = topology;
     for (const Link& link : {curve, by_figures(topology)}) {
@@ -223,7 +224,7 @@ TEST(LinkPrice, never_falls_with_the_rank_count_or_the_size) {
            {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
         for (double bytes : {4.0, 1e5, 1e7, 1e9}) {
           Seconds last{};
-          const bool inside = topology == Topology::nvlink || topology == Topology::pcie;
+          const bool inside = topology != Topology::network && topology != Topology::host_memory;
           for (int n = 2; n <= (inside ? 16 : 1024); ++n) {
             const Seconds time = price(link, call(bytes, n, kind)).time;
             ASSERT_GE(time, last) << name(topology) << ' ' << name(kind) << ' ' << bytes << ' '
@@ -235,6 +236,51 @@ TEST(LinkPrice, never_falls_with_the_rank_count_or_the_size) {
       }
     }
   }
+}
+
+TEST(LinkPrice, pcie_through_host_memory_loses_less_per_doubling_than_peer_to_peer) {
+  const auto of = [](Topology topology, int n) {
+    return price(by_figures(topology), call(1e9, n)).time;
+  };
+  EXPECT_EQ(of(Topology::pcie_host, 2), of(Topology::pcie, 2));
+  for (int n : {4, 8, 16}) EXPECT_LT(of(Topology::pcie_host, n), of(Topology::pcie, n));
+}
+
+// 2 H200 reach 315 GB/s at 512 MiB, 8 with NVLS 460 (2.04 ms): NVIDIA H200 table of NCCL 2.29.2 in
+// validation/links/sweeps.json. 367 GB/s is what 8 do by ring (io/nccl_tests_notes.cpp).
+TEST(LinkPrice, of_eight_hopper_gpus_lies_between_ring_and_switch_and_covers_both) {
+  Link link = test::line_link(2e-5, 315e9);
+  link.peak = BytesPerSecond(450e9);
+  const CollectiveCall eight = call(512 * 1048576.0, 8);
+  const CollectivePrice ring = price(link, eight, InSwitch::no);
+  const CollectivePrice either = price(link, eight);
+  const double bus = 7.0 / 4 * eight.bytes.value();
+  EXPECT_NEAR(bus / ring.time.value() / 1e9, 367, 0.05 * 367);
+  EXPECT_LT(either.time, ring.time);
+  EXPECT_GT(either.time, *in_switch_time(link, eight));
+  EXPECT_GT(either.relative_error, ring.relative_error);
+  EXPECT_LT(std::abs(std::log(either.time.value() / 2.0403e-3)),
+            kNormalQuantile90 * std::log1p(either.relative_error));
+  EXPECT_LT(std::abs(std::log(either.time.value() * 367e9 / bus)),
+            kNormalQuantile90 * std::log1p(either.relative_error));
+}
+
+TEST(LinkPrice, no_switch_adds_up_for_other_counts_collectives_or_gpus) {
+  Link link = test::line_link(2e-5, 315e9);
+  link.peak = BytesPerSecond(450e9);
+  EXPECT_TRUE(in_switch_time(link, call(1e9, 8)));
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 4)));
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 16)));
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 8, Collective::all_gather)));
+  link.topology = Topology::network;
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 8)));
+  link.topology = Topology::nvlink;
+  link.channels = 4;
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 8)));
+  link.channels = 24;
+  EXPECT_TRUE(in_switch_time(link, call(1e9, 8)));
+  link.peak = BytesPerSecond(300e9);  // A100
+  EXPECT_FALSE(in_switch_time(link, call(1e9, 8)));
 }
 
 TEST(LinkPrice, a_link_that_knows_nothing_says_so) {
@@ -251,7 +297,8 @@ TEST(Links, bus_bandwidth_is_the_all_reduce_curves_peak_or_the_figure) {
 }
 
 TEST(Links, topologies_read_back_from_their_names) {
-  for (Topology t : {Topology::nvlink, Topology::pcie, Topology::network, Topology::host_memory}) {
+  for (Topology t : {Topology::nvlink, Topology::pcie, Topology::pcie_host, Topology::network,
+                     Topology::host_memory}) {
     EXPECT_EQ(topology_from(name(t)), t);
   }
   EXPECT_FALSE(topology_from("NVLink"));

@@ -25,7 +25,7 @@ Link entry(const std::string& name, Topology topology, double low, double usual,
 }
 
 const std::vector<Link> kTable{entry("nvlink4", Topology::nvlink, 296, 312, 340, 450),
-                               entry("pcie4", Topology::pcie, 8, 10, 14, 31.5),
+                               entry("pcie4", Topology::pcie_host, 8, 10, 14, 31.5),
                                entry("pcie4-p2p", Topology::pcie, 17, 20.5, 24, 31.5)};
 
 MeasuredLink of(double gigabytes, int ranks = 2) {

@@ -21,7 +21,7 @@ namespace ddpx::study {
 namespace {
 
 constexpr double kOneEfficiency = 0.93;
-constexpr double kLargeError = 0.20;
+constexpr double kLargeError = 0.15;
 
 struct Row {
   std::string id;
@@ -31,7 +31,9 @@ struct Row {
   bool pcie = false;
   double measured = 0;  // speedup
   Interval forecast;
-  double ring = 0;  // B1: max(compute, ring time)
+  Interval overlapped;  // as if every exchange ran beside backward
+  double ring = 0;      // B1: max(compute, ring time)
+  double lost = 0;      // seconds of a step beyond one GPU's
   std::string cause;
 
   [[nodiscard]] double error() const { return forecast.value / measured - 1.0; }
@@ -60,6 +62,7 @@ Row row_of(const nlohmann::json& series) {
   row.pcie = series.at("link").get<std::string>().starts_with("pcie");
   const double one = series.at("one");
   row.measured = series.at("many").get<double>() / one;
+  row.lost = series.at("batch").get<double>() / one * (row.gpus / row.measured - 1.0);
   const Machine machine =
       for_known_step(machine_of(*find_gpu_type(series.at("gpu").get<std::string>())));
   const Link link = link_of(series, machine);
@@ -72,6 +75,8 @@ Row row_of(const nlohmann::json& series) {
   const double held = series.value("gradients", "") == "fp16" ? 0.5 : 1.0;
   const double parameters = held * series.at("parameters").get<double>();
   const Network network = measured_network(machine, job, {parameters, step, job.batch_per_rank});
+  row.overlapped = forecast(machine, link, network, job).speedup;
+  job.strategy.overlap = series.value("wrapper", "") != "apex";
   row.forecast = forecast(machine, link, network, job).speedup;
   const double gradient = kGradientBytes * parameters;
   const Seconds ring =
@@ -109,12 +114,14 @@ std::string line(const std::string& name, const Errors& errors, const std::strin
                      percent(errors.mean()), interval);
 }
 
-std::string forecast_line(const std::string& name, const Rows& rows) {
+std::string forecast_line(const std::string& name, const Rows& rows,
+                          Interval Row::*forecast = &Row::forecast) {
   Errors errors;
   double width = 0;
   for (const Row* row : rows) {
-    errors.add(row->error(), row->forecast.contains(row->measured));
-    width += row->forecast.relative_half_width();
+    const Interval& interval = row->*forecast;
+    errors.add(interval.value / row->measured - 1.0, interval.contains(row->measured));
+    width += interval.relative_half_width();
   }
   const auto n = static_cast<double>(rows.size());
   return line(
@@ -151,7 +158,9 @@ std::string stated_table(const std::vector<Row>& rows) {
   const auto kind = [&](const std::function<bool(const Row&)>& wanted) {
     return those(rows, [&](const Row& r) { return r.link_known == "stated" && wanted(r); });
   };
-  return std::string(kHead) + forecast_line("**forecast**", stated) + baselines(rows, stated) +
+  return std::string(kHead) + forecast_line("**forecast**", stated) +
+         forecast_line("forecast, apex taken to overlap", stated, &Row::overlapped) +
+         baselines(rows, stated) +
          forecast_line("forecast, NVLink inside a node",
                        kind([](const Row& r) { return r.nodes == 1 && !r.pcie; })) +
          forecast_line("forecast, PCIe inside a node",
@@ -163,10 +172,35 @@ std::string stated_table(const std::vector<Row>& rows) {
 
 std::string other_table(const std::vector<Row>& rows, std::string_view link_known) {
   const auto wanted = those(rows, [&](const Row& r) { return r.link_known == link_known; });
-  return std::string(kHead) + forecast_line("**forecast**", wanted) + baselines(rows, wanted);
+  return std::string(kHead) + forecast_line("**forecast**", wanted) +
+         forecast_line("forecast, apex taken to overlap", wanted, &Row::overlapped) +
+         baselines(rows, wanted);
 }
 
-// Every series with a stated link that is off by more than a fifth.
+// What a PCIe box of an unstated link loses in fp32 over what it loses where half the bytes are
+// exchanged: 2 where nothing of the exchange hides, more where backward hides its share.
+std::string exposure(const std::vector<Row>& rows) {
+  std::map<std::string, double> full;
+  std::vector<double> ratios;
+  const auto box = [](const Row& r) { return r.id.substr(0, r.id.rfind('/')); };
+  const auto wanted = [](const Row& r, std::string_view precision) {
+    const bool exchanges = r.id.find("/gnmt/") != r.id.npos || r.id.find("_squad/") != r.id.npos;
+    return r.link_known == "kind" && exchanges && r.id.ends_with(precision) && r.lost > 0;
+  };
+  for (const Row& r : rows)
+    if (wanted(r, "/FP32")) full[box(r)] = r.lost;
+  for (const Row& r : rows)
+    if (wanted(r, "/FP16") && full.contains(box(r))) ratios.push_back(full[box(r)] / r.lost);
+  std::sort(ratios.begin(), ratios.end());
+  return fmt::format(
+      "\nThat apex hides nothing is read off the third table: of {} pairs of gnmt and SQuAD series "
+      "in "
+      "one box, fp32 loses {:.2f} times (median) what fp16 loses, which exchanges half the bytes; "
+      "were part of it hidden, it would be more. Why is not known: apex's default is to overlap.\n",
+      ratios.size(), ratios[ratios.size() / 2]);
+}
+
+// Every series with a stated link that is off by more than kLargeError.
 std::string misses(std::vector<Row> rows) {
   std::erase_if(rows, [](const Row& r) {
     return r.link_known != "stated" || std::abs(r.error()) <= kLargeError;
@@ -174,7 +208,7 @@ std::string misses(std::vector<Row> rows) {
   std::sort(rows.begin(), rows.end(),
             [](const Row& a, const Row& b) { return std::abs(a.error()) > std::abs(b.error()); });
   std::string text =
-      "\nThose with a stated link that are off by more than 20 %:\n\n"
+      "\nThose with a stated link that are off by more than 15 %:\n\n"
       "| error | series | GPUs | measured | forecast (90 %) | cause |\n"
       "| ---: | --- | ---: | ---: | ---: | --- |\n";
   for (const Row& r : rows) {
@@ -206,22 +240,26 @@ std::string scaling_study(const std::string& path) {
          "one-GPU row (`--params`, `--step-time`, `--batch`), the GPU's datasheet (`--gpu`) and "
          "the "
          "name of the link; parameters of the public model where the source has none, half of them "
-         "where gradients are exchanged in fp16 (apex O2). What the forecast takes for a model "
-         "known by its step alone (ranks that differ by 2 %, samples by 30 %, a residual of 10 %) "
-         "was set on the series of the second and third table, not on these, whose link the source "
-         "or the name of the machine states:\n\n" +
+         "where gradients are exchanged in fp16 (apex O2). Where the training script imports "
+         "apex's "
+         "DistributedDataParallel the forecast is told `--strategy ddp,overlap=no`; what it is "
+         "without that stands beside it. What the forecast takes for a model known by its step "
+         "alone "
+         "(ranks that differ by 2 %, samples by 30 %, a residual of 10 %), for boxes without "
+         "peer-to-peer access (0.85 of the bus bandwidth per doubling) and of apex was set on the "
+         "series of the second and third table, not on these, whose link the source or the name of "
+         "the machine states:\n\n" +
          stated_table(rows) + "\nSeries whose link follows from the form factor only (SXM):\n\n" +
          other_table(rows, "form") +
          "\nSeries on PCIe or TCP of an unstated generation, peer-to-peer access or rate (the "
-         "usual "
-         "link of the GPU is taken):\n\n" +
-         other_table(rows, "kind") + not_forecast(document.at("not_forecast"), rows.size()) +
-         misses(rows) +
-         "\nThe median is above 4.5 % and the 90th percentile above 20 %: what is left of the "
-         "large "
-         "errors is no link's (input pipelines, start-up inside the rate) or one PCIe box's. One "
-         "GPU's step and a link's name do not show either; a measured curve of the box does the "
-         "second.\n" +
+         "usual link of the GPU is taken):\n\n" +
+         other_table(rows, "kind") + exposure(rows) +
+         not_forecast(document.at("not_forecast"), rows.size()) + misses(rows) +
+         "\nThe median stays above 4.5 %. Forty per cent of the series are Horovod's, whose steps "
+         "of 13 "
+         "to 400 ms lose 5 to 80 ms whatever the gradients: host, input pipeline and cycle, which "
+         "one "
+         "GPU's step and a link's name do not show.\n" +
          gpus_text(document.at("pairs"));
 }
 

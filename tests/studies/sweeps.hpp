@@ -39,6 +39,10 @@ struct Errors {
     values.push_back(error);
     covered += inside ? 1U : 0U;
   }
+  void append(const Errors& more) {
+    values.insert(values.end(), more.values.begin(), more.values.end());
+    covered += more.covered;
+  }
   [[nodiscard]] double mean() const;
   [[nodiscard]] double quantile(double q) const;  // of the absolute values
 };

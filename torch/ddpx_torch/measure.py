@@ -53,7 +53,7 @@ def _sizes(most):
 
 
 def _topology(kind, device):
-    return {"p2p": "nvlink", "auto": "nvlink", "shm": "host_memory", "socket": "network"}[kind] if device == "cuda" else "network"
+    return {"p2p": "nvlink", "auto": "nvlink", "shm": "pcie_host", "socket": "network"}[kind] if device == "cuda" else "network"
 
 
 # Steps that only the host takes time for, of three depths: what a step costs once comes apart from what every tensor does. A layer of

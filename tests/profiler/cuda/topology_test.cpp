@@ -77,7 +77,7 @@ TEST(Topology, the_same_gpus_through_host_memory_are_pcie5) {
   const auto link = link_of(describe_box(h200(2)), Route::host_memory);
   ASSERT_TRUE(link);
   EXPECT_EQ(link->name, "pcie5");
-  EXPECT_EQ(link->topology, Topology::pcie);
+  EXPECT_EQ(link->topology, Topology::pcie_host);
   EXPECT_NEAR(link->peak_bytes_per_s, 63.015e9, 0.001e9);  // the table of interconnects
 }
 
