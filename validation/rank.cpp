@@ -20,7 +20,7 @@ constexpr int kDeviceExit = 3;  // as of the programs
 // Long enough for a median of some steps on slow links, short enough for many rows. GPUs repeat
 // their steps to a fraction of a per cent.
 constexpr Seconds kOnCores{1.5};
-constexpr Seconds kOnGpus{0.5};
+constexpr Seconds kOnGpus{0.3};
 
 RunRow trained(engine::Device& device, RunRow row, Pulse& pulse) {
   const bool gpu = device.hardware().device.multiprocessors > 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 namespace ddpx::engine {
 
@@ -27,8 +28,19 @@ std::vector<float> initial_parameters(const Layout& layout, std::uint64_t seed) 
 
 void initial_values(const LinearLayer& layer, std::uint64_t seed, std::size_t first,
                     std::span<float> values) {
+  // Of a layer's worth of work there is some for every core; a thread takes 20 us to start.
+  constexpr std::size_t kPerThread = std::size_t{1} << 21U;
   const float bound = 1.0F / std::sqrt(static_cast<float>(layer.in));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = bound * noise(seed, first + i);
+  const auto fill = [=](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) values[i] = bound * noise(seed, first + i);
+  };
+  const std::size_t threads = std::clamp<std::size_t>(
+      values.size() / kPerThread, 1, std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t part = values.size() / threads;
+  std::vector<std::jthread> others;
+  for (std::size_t t = 1; t < threads; ++t)
+    others.emplace_back(fill, t * part, t + 1 == threads ? values.size() : (t + 1) * part);
+  fill(0, threads > 1 ? part : values.size());
 }
 
 Samples samples(const Layout& layout, std::uint64_t seed, std::size_t first, std::size_t count) {

@@ -101,7 +101,7 @@ TEST(ForecastJson, decisions_are_written_with_their_rows) {
   question.critical = CriticalBatch{100, 400, false};
   question.prices = Prices{"EUR", 2, {}};
   d.rows[0].plan = plan_of(question, d.rows[0].forecast, d.rows[0].job, {2, 2}, "nvlink4");
-  d.decision = Decision{question, Bytes{}, 0, true};
+  d.decision = Decision{question, GpuMemory{}, 0, true};
   const Document written = parsed(d);
   const Reader row = Reader(written).at("rows").elements().front();
   EXPECT_TRUE(row.at("conditions").at("communication").at("known").boolean());

@@ -61,5 +61,16 @@ TEST(Data, parameters_start_within_one_over_the_square_root_of_the_inputs) {
   EXPECT_GT(*largest, 0.24F);
 }
 
+// Large layers are filled by several threads.
+TEST(Data, a_large_layers_values_are_those_of_their_places) {
+  const Layout layout(mlp({.width = 2900, .depth = 2}));
+  const std::vector<float> values = initial_parameters(layout, 3);
+  const std::size_t count = layout.layers().front().weight.elements;
+  ASSERT_GT(count, std::size_t{1} << 22U);
+  const float bound = 1.0F / std::sqrt(static_cast<float>(layout.layers().front().in));
+  for (std::size_t i = 0; i < count; i += 997) ASSERT_EQ(values[i], bound * noise(3, i)) << i;
+  EXPECT_EQ(values[count - 1], bound * noise(3, count - 1));
+}
+
 }  // namespace
 }  // namespace ddpx::engine
