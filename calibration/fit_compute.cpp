@@ -14,9 +14,8 @@ namespace ddpx {
 namespace {
 
 constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
-constexpr double kBusy =
-    0.90;  // a step is bound by the device from this busy share on (docs/model.md)
-constexpr double kIdle = 0.75;  // ... by the host up to this one; between them by neither alone
+constexpr double kBusy = 0.90;  // a step is bound by the device from this share on (docs/model.md)
+constexpr double kIdle = 0.75;  // ... by the host where kernels take no more; between, by neither
 constexpr double kFollowsFlops =
     0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
 constexpr double kHostFloor = 0.08;  // a fresh process moves its host by as much
@@ -139,12 +138,14 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   std::size_t bound = 0;
   for (TimedStep& step : steps) {
     const double total = device_step(machine, *step.sample, step.network).total().value();
+    const Step device = device_step(gapless, *step.sample, step.network);
+    // The host stretches gaps, not kernels: where these leave the device idle, it is the host.
+    if (device.total().value() <= kIdle * step.time.median) continue;
     if (total < kBusy * step.time.median) {
-      if (total > kIdle * step.time.median) drop_mixed(step, total, report);
+      drop_mixed(step, total, report);
       continue;
     }
     step.device_bound = true;
-    const Step device = device_step(gapless, *step.sample, step.network);
     const double kernels = copies_gap > 0 ? (total - device.total().value()) / copies_gap : 0;
     const double measured = step.time.median;
     closings[step.sample->dtype].push_back({compute_seconds(device) / measured, kernels / measured,

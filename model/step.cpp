@@ -211,14 +211,14 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
   shape.forward_kernels = layer.forward_kernels + passes;
   shape.backward_kernels = layer.backward_kernels + passes * (layer.needs_data_gradient ? 2 : 1);
   if (is_half(job_.dtype) && passes > 0) {
-    shape.forward_traffic += kAutocastBytes * layer.parameters();
-    shape.backward_traffic += kAutocastBytes * layer.parameters();
+    shape.forward_casts += kAutocastBytes * layer.parameters();
+    shape.backward_casts += kAutocastBytes * layer.parameters();
     shape.forward_kernels += 1;
     shape.backward_kernels += 1;
     if (!layer.needs_data_gradient) {
       // The samples themselves, which are fp32.
       for (const LayerProduct& p : layer.products)
-        shape.forward_traffic += kAutocastBytes * samples * p.rows_per_sample * p.in;
+        shape.forward_casts += kAutocastBytes * samples * p.rows_per_sample * p.in;
       shape.forward_kernels += 1;
     }
   }

@@ -135,8 +135,10 @@ class StepModel {
     Work forward;
     std::vector<Work> backward = std::vector<Work>(2);  // data gradient, weight gradient, recorded
     double backward_memory = 0;  // seconds of recorded kernels that wait for memory
-    double forward_traffic = 0;  // bytes
+    double forward_traffic = 0;  // bytes of biases and activations
     double backward_traffic = 0;
+    double forward_casts = 0;  // bytes of casts
+    double backward_casts = 0;
     int forward_kernels = 0;
     int backward_kernels = 0;
   };

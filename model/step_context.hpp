@@ -53,11 +53,12 @@ struct StepModel::Context {
   }
   // What a layer does between its products, and kernels whose own times are known.
   [[nodiscard]] double between_forward(const Shape& shape) const {
-    return shape.forward_traffic * forward_rate + shape.forward_kernels * gap;
+    return shape.forward_traffic * forward_rate +
+           traffic(shape.forward_casts, shape.forward_kernels);
   }
   [[nodiscard]] double between_backward(const Shape& shape) const {
-    return shape.backward_traffic * backward_rate + shape.backward_kernels * gap +
-           shape.backward_memory;
+    return shape.backward_traffic * backward_rate +
+           traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory;
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.
