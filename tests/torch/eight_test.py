@@ -149,6 +149,18 @@ class Eight(Folder):
         for words in ("| 4 GPUs, all | 2 |", "| 2 GPUs, all | 2 |", "| B4 | 2 |", "| tcp | 4 | 32 |"):
             self.assertIn(words, summary)
 
+    def test_all_of_the_study_of_pytorch_runs_on_cpu_ranks(self):
+        done = self.script("torch-measure", "capture", "torch", str(self.folder), DRY="cpu")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        counted = {count: [(row["network"], row["gpus"]) for row in self.read(f"torch-{count}-1.json")["rows"]] for count in (4, 2)}
+        # The one-GPU steps are trained once, beside the larger count.
+        self.assertEqual({gpus for _, gpus in counted[4]}, {1, 4})
+        self.assertEqual({gpus for _, gpus in counted[2]}, {2})
+        self.assertIn(("gpt-162m.json", 2), counted[2])
+        if program("ddpx-validate"):
+            self.assertEqual(self.script("judge", str(self.folder)).returncode, 0)
+            self.assertRegex((self.folder / "summary.md").read_text(), r"\| 2 GPUs, all \| 3 \|")
+
 
 if __name__ == "__main__":
     unittest.main()
