@@ -51,7 +51,8 @@ CollectivePrice carried(const Link& link, const Known& known, const CollectiveCa
   const CarriedTime ring = carried_time(carry, known.count, to, known.latency, moved);
   const CollectivePrice by_ring{ring.time, std::hypot(known.relative_error, ring.relative_error),
                                 true};
-  return in_switch == InSwitch::no ? by_ring : with_switch(link, call, by_ring);
+  const bool by_ring_alone = in_switch == InSwitch::no || link.in_switch == InSwitch::no;
+  return by_ring_alone ? by_ring : with_switch(link, call, by_ring);
 }
 
 const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_ranks) {

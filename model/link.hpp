@@ -32,6 +32,11 @@ struct SharedCore {
 // What Link::beside_flops is counted in.
 inline constexpr FlopsPerSecond kFlopsUnit{1e15};
 
+// Whether an NVSwitch adds up all-reduces itself (NVLS) is the GPUs' and the driver's to allow.
+// Where it is not known, a price carried to eight Hopper GPUs lies between both, with that in its
+// error.
+enum class InSwitch { unknown, no };
+
 struct Link {
   std::string name;   // "nvlink4", or the user's own words
   std::string title;  // "NVLink 4 (H100, H200), 18 links"
@@ -49,6 +54,8 @@ struct Link {
   bool per_gpu = false;
   // GPUs that it joins at most, where that is fewer than its topology can: a bridge joins two.
   std::optional<int> most_ranks;
+  // Not of the link but of who runs on it: NCCL_NVLS_ENABLE=0 says no.
+  InSwitch in_switch = InSwitch::unknown;
   // Multiprocessors NCCL's collectives hold while they run (its channels); 0 when unknown.
   int channels = 0;
   // Time of a collective while products run beside it, over its time alone.
@@ -82,11 +89,6 @@ struct CollectivePrice {
   double relative_error = 0;
   bool extrapolated = false;  // a size, a rank count or a collective that was not measured
 };
-
-// Whether an NVSwitch adds up all-reduces itself (NVLS) is the GPUs' and the driver's to allow.
-// Where it is not known, a price carried to eight Hopper GPUs lies between both, with that in its
-// error.
-enum class InSwitch { unknown, no };
 
 // Price of `call` on `link`. Curves of the same collective and rank count come first; then the
 // other half-collective's; then the nearest rank count, carried over by the ring's volume and

@@ -41,6 +41,18 @@ Link link_from_file(const std::string& name, const std::string& path) {
   return link;
 }
 
+using Context = std::vector<std::pair<std::string, std::string>>;
+
+// What the row's own context, else its file's, says of NCCL's reductions in the switch.
+InSwitch in_switch_of(const Context& row, const Context& file) {
+  for (const Context* context : {&row, &file}) {
+    for (const auto& [key, value] : *context) {
+      if (key == "NCCL_NVLS_ENABLE") return value == "0" ? InSwitch::no : InSwitch::unknown;
+    }
+  }
+  return InSwitch::unknown;
+}
+
 // A refusal that names a flag, told about the file's member instead.
 [[noreturn]] void refuse_at(const std::string& place, std::string_view flag,
                             const InputError& error) {
@@ -125,7 +137,13 @@ const Network& RowResolver::network_of(const RunRow& row) {
   }
 }
 
-const Link& RowResolver::link_of(const RunRow& row) {
+Link RowResolver::link_of(const RunRow& row) {
+  Link link = named_link(row);
+  link.in_switch = in_switch_of(row.context, files_[file_of(row)].context);
+  return link;
+}
+
+const Link& RowResolver::named_link(const RunRow& row) {
   const auto known = links_.find(row.link);
   if (known != links_.end()) return known->second;
   const auto given = overrides_.find(row.link);

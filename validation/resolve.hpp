@@ -31,7 +31,8 @@ class RowResolver {
   RowResolver(const ValidateOptions& options, std::span<const Runs> files, const Machine& machine);
 
   [[nodiscard]] const Network& network_of(const RunRow& row);
-  [[nodiscard]] const Link& link_of(const RunRow& row);
+  // As the row ran on it: without NVLS where its context says NCCL_NVLS_ENABLE=0.
+  [[nodiscard]] Link link_of(const RunRow& row);
 
   // Every link found, by name.
   [[nodiscard]] std::vector<Link> links() const;
@@ -41,6 +42,7 @@ class RowResolver {
   void check_overrides_used() const;
 
  private:
+  [[nodiscard]] const Link& named_link(const RunRow& row);
   // "runs.json: rows[3].link"
   [[nodiscard]] std::string place_of(const RunRow& row, std::string_view member) const;
   [[nodiscard]] std::string folder_of(const RunRow& row) const;

@@ -198,5 +198,28 @@ TEST_F(ValidateCli, a_full_disk_is_an_error_and_leaves_no_half_file) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+// Runs of eight GPUs say in their context whether NCCL could reduce in the switch; where they say
+// that it could not, the forecast is the ring's: slower, and surer.
+TEST_F(ValidateCli, rows_that_ran_without_nvls_are_forecast_by_the_ring) {
+  const auto step = [&](const std::string& context) {
+    std::string text = runs_with("mlp:width=8192,depth=4", 8, "nvlink", context);
+    const std::string batch = "\"batch_per_rank\": ";
+    text.replace(text.find(batch), batch.size() + 3, batch + "8");  // communication is most of it
+    const std::string runs = write("runs.json", text);
+    const ProgramResult result = validate({"--machine", "h200x2", "--measured", runs, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto member = [&](const std::string& name) {
+      const std::size_t at = result.out.find(name, result.out.find("\"step_time_s\""));
+      return std::stod(result.out.substr(at + name.size()));
+    };
+    return std::pair(member("\"value\": "), member("\"high\": ") / member("\"low\": "));
+  };
+  const auto either = step("");
+  const auto ring = step(R"("NCCL_NVLS_ENABLE": "0")");
+  EXPECT_GT(ring.first, 1.01 * either.first);
+  EXPECT_LT(ring.second, either.second);
+  EXPECT_EQ(step(R"("NCCL_NVLS_ENABLE": "1")"), either);
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -263,6 +263,9 @@ TEST(LinkPrice, of_eight_hopper_gpus_lies_between_ring_and_switch_and_covers_bot
             kNormalQuantile90 * std::log1p(either.relative_error));
   EXPECT_LT(std::abs(std::log(either.time.value() * 367e9 / bus)),
             kNormalQuantile90 * std::log1p(either.relative_error));
+  link.in_switch = InSwitch::no;
+  EXPECT_EQ(price(link, eight).time, ring.time);
+  EXPECT_EQ(price(link, eight).relative_error, ring.relative_error);
 }
 
 TEST(LinkPrice, no_switch_adds_up_for_other_counts_collectives_or_gpus) {

@@ -9,7 +9,7 @@ from .errors import one_line
 from .launch import Job, RankDied, room_for
 from .progress import Progress
 from .runs import Campaign
-from .transports import Transport
+from .transports import ALWAYS, Transport
 
 
 class Runner:
@@ -90,7 +90,7 @@ class Runner:
                 with contextlib.closing(job.run(lambda: progress.show(rows[min(done, len(rows) - 1)].words()))) as reports:
                     for index, report in reports:
                         if mode == "time" and self.device == "cuda" and rows[index].gpus > 1:
-                            report["context"].update(transport.switches(channels))
+                            report["context"].update({**transport.switches(channels), **ALWAYS})
                         self.campaign.take(rows[index], report)
                         done = index + 1
                         progress.done += 1
