@@ -248,7 +248,8 @@ std::string scaling_study(const std::string& path) {
          "(ranks that differ by 2 %, samples by 30 %, a residual of 10 %), for boxes without "
          "peer-to-peer access (0.85 of the bus bandwidth per doubling) and of apex was set on the "
          "series of the second and third table, not on these, whose link the source or the name of "
-         "the machine states:\n\n" +
+         "the machine states; but the publisher is the same for the judged series on PCIe "
+         "(Lambda), so that a third one could differ:\n\n" +
          stated_table(rows) + "\nSeries whose link follows from the form factor only (SXM):\n\n" +
          other_table(rows, "form") +
          "\nSeries on PCIe or TCP of an unstated generation, peer-to-peer access or rate (the "
