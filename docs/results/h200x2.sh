@@ -76,12 +76,15 @@ $bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
 $bin/ddpx-validate --machine calibration/machines/h200x2.json \
   --measured validation/runs/h200x2-native.json --markdown docs/results/h200x2/report.md
 
-# A fresh lease, its own calibration, one process set.
+# A fresh lease, its own calibration, three process sets of every row.
 fresh=docs/results/h200x2/fresh
 from=()
 for f in "$fresh"/measurements-*.json; do from+=(--from "$f"); done
 machine=$(mktemp)
 trap 'rm -f "$machine"' EXIT
 $bin/ddpx-calibrate "${from[@]}" -o "$machine" | grep -v "^Wrote" >"$fresh/fit.txt"
-$bin/ddpx-validate --machine "$machine" --measured "$fresh/runs.json" >"$fresh/report.txt"
+$bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
+  docs/results/h200x2-contention.py "$machine" "$fresh"/measurements-*.json >"$fresh/contention.md"
+$bin/ddpx-validate --machine "$machine" --measured "$fresh/runs.json" --markdown "$fresh/report.md" >"$fresh/report.txt"
+docs/results/ablation.py "$machine" "$fresh/runs.json" >docs/results/h200x2/ablation.md
 sed -n '/^all/,/^family/p' "$fresh/report.txt"
