@@ -1,5 +1,6 @@
 // What a box's GPUs and pairs say of each other: which one is odd, what a long load costs, what
-// copies and collectives cost each other, how the communication library runs its collectives. Sentences for people; no constant comes of them.
+// copies and collectives cost each other, how the communication library runs its collectives.
+// Sentences for people; no constant comes of them.
 #pragma once
 
 #include <string>

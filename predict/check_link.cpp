@@ -109,8 +109,7 @@ Standing Band::standing(BytesPerSecond measured) const {
 Band band_of(const Link& link, int ranks, Bytes bytes) {
   const BytesPerSecond usual = on(link, ranks, bytes);
   const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  const double spread =
-      1.0 + kNormalQuantile90 * price(link, call, InSwitch::no).relative_error;
+  const double spread = 1.0 + kNormalQuantile90 * price(link, call, InSwitch::no).relative_error;
   Band band{usual / spread, usual, usual * spread};
   if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
     band.low = std::min(band.low, usual * (link.bandwidth_low / link.bandwidth.value));

@@ -31,9 +31,13 @@ ForecastDocument document() {
   RequirementRow requirement;
   requirement.requirement = {Metric::efficiency, 0.9};
   requirement.now = 0.5;
-  requirement.unknowns = {
-      {Unknown::link_bandwidth, "link bandwidth", 4e9, {Outcome::boundary, 8e9, 0.9, true, {}}, {}, ""},
-      {Unknown::gpus, "GPUs", 2, {Outcome::never, 1, 0.6, true, {}}, {}, ""}};
+  requirement.unknowns = {{Unknown::link_bandwidth,
+                           "link bandwidth",
+                           4e9,
+                           {Outcome::boundary, 8e9, 0.9, true, {}},
+                           {},
+                           ""},
+                          {Unknown::gpus, "GPUs", 2, {Outcome::never, 1, 0.6, true, {}}, {}, ""}};
   requirement.useful.emplace().most = 7;
   d.requirements = {requirement};
   return d;
