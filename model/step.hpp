@@ -174,6 +174,7 @@ class StepModel {
   void earlier(Context& context, Step& step) const;
   void add_earlier(const Context& context, Step& step, const Step& one) const;
   void synchronised(Context& context, Step& step) const;
+  void exposed(Context& c, Step& step, const char* what, double seconds) const;
   void one_unit(Context& context, Step& step) const;
   void by_block(Context& context, Step& step) const;
   // ZeRO with replicated parameters: every rank hands out the part it updated.

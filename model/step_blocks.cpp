@@ -32,8 +32,9 @@ struct StepModel::BlockWalk {
   void wait(std::size_t i) {
     queue.settle(i + 1);
     if (queue.end(i) <= c.now) return;
-    add(Term::exposed_communication, queue.end(i) - c.now);
-    c.now = queue.end(i);
+    const double end = queue.end(i) + c.handover();
+    add(Term::exposed_communication, end - c.now);
+    c.now = end;
   }
 
   void run(double alone, double stretched, Term term) const {

@@ -51,6 +51,12 @@ struct StepModel::Context {
   [[nodiscard]] double traffic(double bytes, int kernels) const {
     return bytes * copy_rate + kernels * gap;
   }
+  // From the end of work on one stream to the beginning of what waits for it on another: on GPUs
+  // (two H200, events between streams) as long as from kernel to kernel, beside a collective 4.5
+  // us.
+  [[nodiscard]] double handover() const {
+    return model.machine_.device.multiprocessors > 0 ? gap : 0;
+  }
   // What a layer does between its products, and kernels whose own times are known.
   [[nodiscard]] double between_forward(const Shape& shape) const {
     return shape.forward_traffic * forward_rate +

@@ -28,7 +28,7 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
 }
 
 std::size_t StepModel::Queue::launch(std::size_t exchange) {
-  all_.push_back({exchange, context_.now});
+  all_.push_back({exchange, context_.now + context_.handover()});
   if (!waits_) begin(next(), context_.collective_slowdown, context_.collective_delay);
   return all_.size() - 1;
 }

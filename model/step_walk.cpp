@@ -23,6 +23,15 @@ void add(Step& step, Term term, double seconds) {
 
 }  // namespace
 
+// A collective of `seconds` that compute waits for from its beginning.
+void StepModel::exposed(Context& c, Step& step, const char* what, double seconds) const {
+  const double start = c.now + c.handover();
+  step.communication_busy += Seconds(seconds);
+  add(step, Term::exposed_communication, seconds + 2 * c.handover());
+  c.now = start + seconds + c.handover();
+  c.span(Stream::communication, what, 0, start, c.now);
+}
+
 // The last backward with its buckets: DistributedDataParallel in the steady state.
 void StepModel::synchronised(Context& c, Step& step) const {
   const bool half = job_.strategy.compression.has_value();
@@ -82,7 +91,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     for (std::size_t b = 0; b < buckets_.size(); ++b) queue.end(b) += late;
   }
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const double wait = std::max(0.0, queue.end(b) - c.now);
+    const double wait = queue.end(b) > c.now ? queue.end(b) + c.handover() - c.now : 0.0;
     add(step, Term::exposed_communication, wait);
     c.now += wait;
     const double start = c.now;
@@ -101,10 +110,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
 // One FSDP unit around the whole model: the all-gather has nothing to hide behind and the
 // reduce-scatter starts after the last gradient.
 void StepModel::one_unit(Context& c, Step& step) const {
-  const double gather = c.collective_after(c.optimizer(), 0);
-  c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
-  add(step, Term::exposed_communication, gather);
-  c.now += gather;
+  exposed(c, step, "all-gather", c.collective_after(c.optimizer(), 0));
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
@@ -116,19 +122,11 @@ void StepModel::one_unit(Context& c, Step& step) const {
   const double copies = c.traffic(kFsdpCopyPasses * kGradientBytes * parameters_, 4);
   add(step, Term::copies, copies);
   c.now += copies;
-  const double scatter = c.collective_after(backward + copies, 1);
-  c.span(Stream::communication, "reduce-scatter", 0, c.now, c.now + scatter);
-  add(step, Term::exposed_communication, scatter);
-  c.now += scatter;
-  step.communication_busy += Seconds(gather + scatter);
+  exposed(c, step, "reduce-scatter", c.collective_after(backward + copies, 1));
 }
 
 void StepModel::gather_updated(Context& c, Step& step, double idle) const {
-  const double gather = c.collective_after(idle, buckets_.size());
-  c.span(Stream::communication, "all-gather", 0, c.now, c.now + gather);
-  add(step, Term::exposed_communication, gather);
-  step.communication_busy += Seconds(gather);
-  c.now += gather;
+  exposed(c, step, "all-gather", c.collective_after(idle, buckets_.size()));
 }
 
 void StepModel::micro_batch(Context& c, Step& step, bool shared) const {

@@ -57,8 +57,10 @@ Setting setting_of(const World& w, const Errors& e) {
   s.machine.memory_beside = Estimate<double>{w.memory_beside, e.memory_beside, ""};
   s.machine.residual = e.residual;
   HostCosts host;
-  host.step_per_tensor = {Seconds(w.host_per_layer), e.host, ""};
-  host.sync_per_tensor = {Seconds(w.host_per_sync), e.host, ""};
+  // A fresh process moves all that its host does alike.
+  host.step_per_tensor = {Seconds(w.host_per_layer), 0, ""};
+  host.sync_per_tensor = {Seconds(w.host_per_sync), 0, ""};
+  host.spread = e.host;
   s.machine.host[static_cast<std::size_t>(Engine::torch)] = host;
   s.link.topology = Topology::nvlink;
   s.link.channels = w.channels;

@@ -34,20 +34,6 @@ struct World {
   int micro_batches = 1;
 };
 
-inline double time_of_blocks(double alone, int blocks, int open, int all, double held_for) {
-  std::priority_queue<double, std::vector<double>, std::greater<>> slots;
-  for (int i = 0; i < all; ++i) slots.push(i < open ? 0.0 : held_for);
-  const double block = alone / std::ceil(static_cast<double>(blocks) / all);
-  double end = 0;
-  for (int b = 0; b < blocks; ++b) {
-    const double done = slots.top() + block;
-    slots.pop();
-    slots.push(done);
-    end = std::max(end, done);
-  }
-  return end;
-}
-
 // Plays one step on `gpus` (1 or 2).
 class Play {
  public:
@@ -84,12 +70,6 @@ class Play {
   }
 
  private:
-  // Time until the link is idle if nothing but products runs.
-  [[nodiscard]] double busy_for() const {
-    double sum = 0;
-    for (double left : queue_) sum += left;
-    return sum * pace();
-  }
   [[nodiscard]] double pace() const { return products_left_ ? w_.collective_beside : 1.0; }
   // Lets `seconds` go by in which the collective at the queue's head advances by `advance`.
   void pass(double seconds, double advance) {
@@ -109,14 +89,39 @@ class Play {
     queue_.push_back(w_.latency + bytes * w_.seconds_per_byte);
     sizes_.push_back(bytes);
   }
+  // Without a grid it runs beside whatever does. Else its blocks go to free multiprocessors one by
+  // one, before those of a collective that comes later; that begins when it finds enough of them.
   void product(double alone) {
-    double time = alone;
-    const double busy = busy_for();
-    const int open = w_.multiprocessors - w_.channels;
-    if (busy > 0 && w_.multiprocessors > 0 && w_.blocks > 0) {
-      time = time_of_blocks(alone, w_.blocks, open, w_.multiprocessors, busy);
+    if (w_.multiprocessors == 0 || w_.blocks == 0) return pass(alone, alone / pace());
+    constexpr double kSame = 1e-12;
+    const double block = alone / std::ceil(static_cast<double>(w_.blocks) / w_.multiprocessors);
+    std::priority_queue<double, std::vector<double>, std::greater<>> ends;
+    bool running = !queue_.empty();
+    int free = w_.multiprocessors - (running ? w_.channels : 0);
+    int left = w_.blocks;
+    double time = 0;
+    for (;;) {
+      for (; left > 0 && free > 0; --left, --free) ends.push(time + block);
+      if (left == 0 && !running && !queue_.empty() && free >= w_.channels) {
+        running = true;
+        free -= w_.channels;
+      }
+      if (ends.empty() && left == 0) break;
+      const double block_ends = ends.empty() ? kNever : ends.top();
+      const double collective_ends = running ? time + queue_.front() * pace() : kNever;
+      if (collective_ends <= block_ends) {
+        time = collective_ends;
+        queue_.pop_front();
+        ++finished_;
+        running = false;
+        free += w_.channels;
+        continue;
+      }
+      if (running) queue_.front() -= (block_ends - time) / pace();
+      time = block_ends;
+      for (; !ends.empty() && ends.top() <= time * (1 + kSame); ends.pop()) ++free;
     }
-    pass(time, time / pace());
+    now_ += time;
   }
   // A copy and the collective beside it take memory from each other.
   void memory(double bytes) {
