@@ -96,8 +96,8 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
   if (run.diagnosis.not_communication) {
     const Finding* transfer = run.diagnosis.finding(Cause::communication);
     const Finding* latency = run.diagnosis.finding(Cause::latency);
-    text += " It is not communication: over " + shortened(ascii(link), 40) +
-            " the exchange takes " + time_text(transfer->explains) + " and its latency " +
+    text += " It is not communication: over " + shortened(ascii(link), 40) + " overlap leaves " +
+            time_text(transfer->explains) + " of the exchange and of its latency " +
             share_text(run, latency->explains, transfer->explains + latency->explains) + ".";
   }
   if (const Finding* transfer = run.diagnosis.finding(Cause::communication);

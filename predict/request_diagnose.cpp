@@ -70,6 +70,13 @@ bool is_report(const std::string& text) {
   return is_file(text) || text.ends_with(".txt") || text.ends_with(".log");
 }
 
+// "0", "0ms", "0.0 s".
+bool is_zero(const std::string& word) {
+  const std::size_t end = word.find_first_not_of("0.");
+  return word.starts_with('0') && (end == std::string::npos || word.substr(end) == "s" ||
+                                   word.substr(end) == "ms" || word.substr(end) == "us");
+}
+
 std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>& text,
                               const Resolvers& resolvers, int most_gpus) {
   std::vector<Seconds> times;
@@ -77,7 +84,10 @@ std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>
   if (is_report(*text)) {
     times = rank_times(std::string(flag) + " " + shown(*text), resolvers.text_file(*text));
   } else {
-    for (const std::string& word : parse_list(flag, *text)) times.push_back(time_of(flag, word));
+    // A rank that does not wait for data is the usual one.
+    const bool may_be_none = std::string_view(flag) == "--rank-data";
+    for (const std::string& word : parse_list(flag, *text))
+      times.push_back(may_be_none && is_zero(word) ? Seconds{} : time_of(flag, word));
   }
   if (times.size() < 2 || times.size() > kMostRanks ||
       (most_gpus > 1 && times.size() != static_cast<std::size_t>(most_gpus))) {

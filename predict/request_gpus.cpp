@@ -11,6 +11,11 @@ constexpr int kMostPerNode = 1024;
 NodeLayout layout_of(const std::string& word) {
   const std::size_t by = word.find('x');
   if (by == std::string::npos) return {1, parse_count("--gpus", word, 1, kMostGpus)};
+  if (by == 0 || by + 1 == word.size())
+    throw InputError("--gpus",
+                     "'" + shown(word) +
+                         "' lacks one of its numbers; accepted: GPUs of one host as 8, or "
+                         "nodes and GPUs of each as 2x8");
   const NodeLayout layout{parse_count("--gpus", word.substr(0, by), 1, kMostNodes),
                           parse_count("--gpus", word.substr(by + 1), 1, kMostPerNode)};
   return layout;

@@ -81,6 +81,19 @@ Loader loader_of(const std::string& text) {
   return {amount_of("--loader-rate", number, kLeast, text), per_rank};
 }
 
+// The fullest of N ranks has at most all of the work, N times the mean.
+void check_imbalance(const Query& query, const std::string& text) {
+  int fewest = 0;
+  for (const NodeLayout& layout : query.gpus) {
+    if (layout.gpus() > 1 && (fewest == 0 || layout.gpus() < fewest)) fewest = layout.gpus();
+  }
+  if (fewest == 0 || query.job.imbalance <= fewest - 1) return;
+  throw InputError("--imbalance", "'" + shown(text) + "' is more than the fullest of " +
+                                      std::to_string(fewest) +
+                                      " ranks can have above the mean; accepted: 0 % to " +
+                                      std::to_string(100 * (fewest - 1)) + " %");
+}
+
 void use_conditions(Query& query, const Options& options) {
   const bool one_gpu = query.gpus == std::vector<NodeLayout>{{1, 1}};
   const auto useless = [&](const char* flag) {
@@ -93,6 +106,7 @@ void use_conditions(Query& query, const Options& options) {
   if (options.imbalance) {
     useless("--imbalance");
     query.job.imbalance = parse_percent("--imbalance", *options.imbalance, kMostDelay);
+    check_imbalance(query, *options.imbalance);
   }
   if (!options.straggler) return;
   useless("--straggler");

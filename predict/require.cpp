@@ -80,7 +80,10 @@ class Inverse {
 
   // An answer that no GPU of this kind can run is none without a word.
   void add(UnknownRow row, const Network& network, const Job& job) {
-    if (row.solution.outcome == Outcome::boundary) {
+    // A link changes nothing in memory; that the job as it is does not fit is said once.
+    const bool of_link =
+        row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
+    if (row.solution.outcome == Outcome::boundary && !of_link) {
       const auto warning = does_not_fit(
           gpu_memory_of(s_.query),
           describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),

@@ -292,5 +292,15 @@ TEST(Diagnose, no_part_of_a_step_takes_longer_than_the_step) {
   refused(o, {"--rank-data", "100 ms"});
 }
 
+TEST(Diagnose, a_rank_may_wait_for_no_data_at_all) {
+  Options o = run_of("t1=100ms,t2=160ms");
+  for (const char* none : {"0ms", "0", "0.0s"}) {
+    o.rank_data = std::string(none) + ",50ms";
+    EXPECT_NO_THROW(static_cast<void>(test::answer(o))) << none;
+  }
+  o.rank_data = "-0ms,50ms";
+  refused(o, {"--rank-data", "-0ms"});
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -73,6 +73,26 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
 }
 
+// Of N ranks the fullest has at most all of the work.
+TEST(RequestPlan, no_rank_has_more_than_all_of_the_work) {
+  Options o = question();
+  o.gpus = "2,8";
+  o.imbalance = "101%";
+  refused(o, {"--imbalance", "2 ranks", "0 % to 100 %"});
+  o.gpus = "8";
+  static_cast<void>(answer(o));
+  o.imbalance = "701%";
+  refused(o, {"--imbalance", "8 ranks", "700 %"});
+}
+
+TEST(RequestPlan, nodes_need_both_of_their_numbers) {
+  for (const char* half : {"2x", "x8", "x"}) {
+    Options o = question();
+    o.gpus = half;
+    refused(o, {"--gpus", half, "2x8"});
+  }
+}
+
 TEST(RequestPlan, what_cannot_change_the_answer_is_an_error) {
   Options o = question();
   o.deadline = "24h";
