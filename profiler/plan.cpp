@@ -138,14 +138,14 @@ Plan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
   }
   std::stable_sort(tasks.begin(), tasks.end(),
                    [](const Task& a, const Task& b) { return a.level < b.level; });
-  for (Task& task : tasks) {
+  for (const Task& task : tasks) {
     const bool fits = plan.estimate + task.estimate <= plan.budget;
     if (!fits && task.level > 0) {
       ++plan.left_out;
       continue;
     }
     plan.estimate += task.estimate;
-    plan.tasks.push_back(std::move(task));
+    plan.tasks.push_back(task);
   }
   if (plan.estimate > plan.budget) {
     char problem[160];

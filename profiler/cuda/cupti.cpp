@@ -14,8 +14,6 @@ namespace {
 constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                CUPTI_ACTIVITY_KIND_MEMSET};
 
-const std::string& kLost = kWithoutRecords;
-
 // CUPTI's callbacks carry no pointer of ours.
 std::atomic<RecordBuffers*> active_buffers = nullptr;
 
@@ -52,14 +50,16 @@ class Tracer::Session {
          {"cuptiSubscribe", "cuptiUnsubscribe", "cuptiActivityRegisterCallbacks",
           "cuptiActivityEnable", "cuptiActivityDisable", "cuptiActivityFlushAll",
           "cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords", "cuptiGetVersion"}) {
-      if (symbols_(needed) == nullptr) return "CUPTI has no " + std::string(needed) + kLost;
+      if (symbols_(needed) == nullptr)
+        return "CUPTI has no " + std::string(needed) + kWithoutRecords;
     }
     std::uint32_t version = 0;
     if (const CUptiResult status = call<std::uint32_t*>("cuptiGetVersion", &version))
       return refusal(status, "cuptiGetVersion");
     if (version < kOldestCupti) {
       return "CUPTI is of API version " + std::to_string(version) +
-             ", older than that of CUDA 12.4 (" + std::to_string(kOldestCupti) + ")" + kLost;
+             ", older than that of CUDA 12.4 (" + std::to_string(kOldestCupti) + ")" +
+             kWithoutRecords;
     }
     // First, because it alone tells that another tool has the process.
     CUpti_SubscriberHandle subscriber = nullptr;
@@ -85,7 +85,7 @@ class Tracer::Session {
   }
 
   std::optional<std::string> start() {
-    if (subscriber_ == nullptr) return "CUPTI was detached" + kLost;
+    if (subscriber_ == nullptr) return "CUPTI was detached" + kWithoutRecords;
     for (const CUpti_ActivityKind kind : kKinds) {
       if (const CUptiResult status = call<CUpti_ActivityKind>("cuptiActivityEnable", kind)) {
         disable();
@@ -145,13 +145,13 @@ class Tracer::Session {
       case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
         return "another tool traces this process by CUPTI (a profiler such as Nsight, or "
                "torch.profiler; end it to have records)" +
-               kLost;
+               kWithoutRecords;
       case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
       case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
         return "CUPTI may not trace here (status " + std::to_string(static_cast<int>(status)) +
                "; load the driver with NVreg_RestrictProfilingToAdminUsers=0, or give the "
                "container CAP_SYS_ADMIN)" +
-               kLost;
+               kWithoutRecords;
       default:
         break;
     }
@@ -160,7 +160,7 @@ class Tracer::Session {
       call<CUptiResult, const char**>("cuptiGetResultString", status, &word);
     return doing + " was refused (" +
            (word != nullptr ? word : "status " + std::to_string(static_cast<int>(status))) + ")" +
-           kLost;
+           kWithoutRecords;
   }
 
   CuptiSymbols symbols_;
@@ -172,7 +172,8 @@ Tracer::Tracer(std::unique_ptr<Session> session) : session_(std::move(session)) 
 Tracer::~Tracer() = default;
 
 std::variant<std::unique_ptr<Tracer>, std::string> Tracer::open(CuptiSymbols symbols) {
-  if (active_buffers.load() != nullptr) return "this process traces by CUPTI already" + kLost;
+  if (active_buffers.load() != nullptr)
+    return "this process traces by CUPTI already" + kWithoutRecords;
   auto session = std::make_unique<Session>(std::move(symbols));
   if (std::optional<std::string> reason = session->set_up()) return *reason;
   return std::unique_ptr<Tracer>(new Tracer(std::move(session)));

@@ -189,7 +189,9 @@ std::string text_of(const Box& box) {
   for (const auto& [key, words] : context_of(box)) {
     // Breaks at spaces; lines after the first are indented.
     std::string line;
-    std::string rest = key + ": " + words;
+    std::string rest = key;
+    rest += ": ";
+    rest += words;
     while (line.size() + rest.size() > kColumns) {
       const std::size_t space = rest.rfind(' ', kColumns - line.size());
       if (space == std::string::npos || space == 0) break;
