@@ -30,9 +30,20 @@ struct Case {
   std::optional<double> parameters;
 };
 
+constexpr double kReading = 1.05;  // two readings of one thing agree to that
+
+// A step that was taken was fed.
+void check_fed(const std::string& rate, Seconds fed, const StepPoint& step) {
+  if (fed <= step.time * kReading) return;
+  throw InputError("--loader-rate", "'" + shown(rate) + "' takes " + time_text(fed) +
+                                        " for the samples of a step, more than the whole step on " +
+                                        std::to_string(step.gpus) + " GPUs, " +
+                                        time_text(step.time) +
+                                        "; give what the loaders deliver when nothing else waits");
+}
+
 // No part of a step takes longer than the step.
 void check_times(std::string_view flag, const std::vector<Seconds>& times, const StepPoint& step) {
-  constexpr double kReading = 1.05;
   for (const Seconds time : times) {
     if (time > step.time * kReading) {
       throw InputError(flag, time_text(time) + " is longer than the whole step on " +
@@ -75,7 +86,8 @@ Job job_on(const Case& c, int gpus) {
 }
 
 ExchangeForecast exchange_of(const Case& c, const StepPoint& one, int gpus) {
-  const Job job = job_on(c, gpus);
+  Job job = job_on(c, gpus);
+  job.loader.reset();  // which changes nothing of what the link takes
   const Link link = link_of(c, gpus);
   const Network network = measured_network(
       c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
@@ -171,6 +183,13 @@ DiagnosedRun diagnose_message(const Case& c) {
   const int gpus = layouts.front().gpus();
   const Seconds alone =
       price(link_of(c, gpus), {Collective::all_reduce, DType::fp32, *c.run.message, gpus}).time;
+  // A curve is known to a third of itself, a unit error is far outside.
+  if (*c.run.took * 3 < alone)
+    throw InputError("--diagnose", "took=" + time_text(*c.run.took) + " is faster than the " +
+                                       time_text(alone) + " that an all-reduce of " +
+                                       size_text(*c.run.message) + " takes on " +
+                                       std::to_string(gpus) +
+                                       " ranks over this link; check its unit, or name the link");
   DiagnosedRun result;
   result.judged = {gpus, *c.run.took, {}, {}};
   const Seconds wait = std::max(Seconds{}, *c.run.took - alone);
@@ -217,11 +236,15 @@ DiagnosedRun diagnose_steps(const Case& c) {
   const Job job = job_on(c, gpus);
   observation.many = result.judged;
   observation.work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
-  if (job.loader) observation.fed = Seconds(job.samples_per_step() / job.loader->rate(gpus));
+  if (job.loader) {
+    observation.fed = Seconds(job.samples_per_step() / job.loader->rate(gpus));
+    check_fed(*c.options.loader_rate, *observation.fed, result.judged);
+  }
   if (c.parameters && one != nullptr && !c.options.links.empty())
     observation.exchange = exchange_of(c, *one, gpus);
   check_times("--rank-compute", observation.ranks.compute, result.judged);
   check_times("--rank-data", observation.ranks.data, result.judged);
+  check_times("--rank-wall", observation.ranks.wall, result.judged);
   result.data_by_rank = observation.ranks.data.size() > 1;
   result.diagnosis = diagnose(observation);
   const DiagnosisWords words =

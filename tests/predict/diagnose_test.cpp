@@ -302,5 +302,38 @@ TEST(Diagnose, a_rank_may_wait_for_no_data_at_all) {
   refused(o, {"--rank-data", "-0ms"});
 }
 
+TEST(Diagnose, a_step_that_was_taken_was_fed) {
+  Options o = run_of("t1=100ms,t2=160ms");
+  o.batch = "32";
+  o.loader_rate = "100";  // 64 samples in 640 ms
+  refused(o, {"--loader-rate", "'100'", "640 ms", "160 ms"});
+  o.loader_rate = "410";
+  EXPECT_NO_THROW(static_cast<void>(test::answer(o)));
+}
+
+// A loader changes nothing of what the link takes.
+TEST(Diagnose, communication_is_the_links_with_any_loader) {
+  Options o = run_of("t1=100ms,t2=150ms");
+  o.params = "48M";
+  o.links = {"4GB/s,50us"};
+  const auto communication = [&] {
+    return diagnosed(o).diagnosis.finding(Cause::communication)->explains.value();
+  };
+  const double without = communication();
+  o.batch = "32";
+  o.loader_rate = "430";
+  EXPECT_DOUBLE_EQ(communication(), without);
+}
+
+TEST(Diagnose, walls_longer_than_the_step_and_messages_faster_than_the_link_are_refused) {
+  Options o = run_of("t1=1s,t2=1.2s");
+  o.rank_wall = "5s,1s";
+  refused(o, {"--rank-wall", "5.00 s", "1.20 s"});
+  o = run_of("message=228B,took=1ns");
+  o.links = {"300GB/s,10us"};
+  o.gpus = "8";
+  refused(o, {"--diagnose", "took=1.00 ns", "unit"});
+}
+
 }  // namespace
 }  // namespace ddpx
