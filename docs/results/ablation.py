@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from percentile import percentile
+
 
 def each_link(change):
     def changed(machine):
@@ -99,13 +101,11 @@ def judged(validate, machine, runs):
     for row in rows:
         if row["link"] != "tcp":
             bound[row["regime"]].append(abs(row["error"]))
-    return {regime: sorted(errors) for regime, errors in bound.items()}
+    return bound
 
 
 def words(errors):
-    def at(share):
-        return errors[min(len(errors) - 1, int(share * len(errors)))]
-    return f"{100 * at(0.5):.1f} % | {100 * at(0.95):.1f} %" if errors else "- | -"
+    return f"{100 * percentile(errors, 0.5):.1f} % | {100 * percentile(errors, 0.95):.1f} %" if errors else "- | -"
 
 
 def main():

@@ -16,6 +16,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "torch"))
 from ddpx_torch.kernels import Span, is_collective, union  # noqa: E402
+from percentile import percentile  # noqa: E402
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
 PARTS = ("runs-7.json", "runs-8.json", "runs-9.json", "runs-10.json", "runs-sitting.json")
 CAPTURED = ("runs-captured.json", "runs-captured-more.json")
@@ -85,15 +86,6 @@ class Folder:
         machine = self.at("machine.json")
         words = [os.path.join(BIN, "ddpx-validate"), "--machine", machine, "--measured", runs, *more]
         return json.loads(command(*words, "--json", to=self.at(name)))
-
-
-def percentile(values, share):
-    """As ddpx-validate's: linear between ranks."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def key_of(row):

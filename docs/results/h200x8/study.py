@@ -3,11 +3,14 @@
 import glob
 import json
 import os
-import statistics
 import subprocess
 import sys
+from statistics import median  # noqa: F401
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+from percentile import percentile  # noqa: E402, F401
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
 LINKS = ("nvlink", "host-memory", "tcp")
@@ -41,21 +44,8 @@ def command(*words):
     return done.stdout
 
 
-def percentile(values, share):
-    """As ddpx-validate's: linear between ranks."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
-
-
 def percent(value, digits=1):
     return "-" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def median(values):
-    return statistics.median(values)
 
 
 class Study:
