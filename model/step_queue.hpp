@@ -1,11 +1,11 @@
 // A step's collectives on their stream: launched in order, begun one after the other. For the walks
 // alone.
 //
-// On a GPU a launched collective begins when its channels find multiprocessors (room_after()):
-// at once beside memory-bound kernels, which end soon, but only late in a product that was running
-// when it came. Beside products it is slowed by the memory bandwidth that these take. On processor
-// cores there is no room to wait for; what a collective loses there is a measured factor and delay
-// (SharedCore).
+// On a GPU a launched collective begins when its channels find multiprocessors
+// (BesideCollective::room): at once beside memory-bound kernels, which end soon, but only late in a
+// product that was running when it came. Beside products it is slowed by the memory bandwidth that
+// these take. On processor cores there is no room to wait for; what a collective loses there is a
+// measured factor and delay (SharedCore).
 #pragma once
 
 #include <cstddef>

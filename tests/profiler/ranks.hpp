@@ -14,6 +14,8 @@ namespace ddpx::test {
 
 // Memory in use on this rank's device, whoever uses it; 0 where it is the host's.
 [[nodiscard]] double device_bytes();
+// Resident memory of this process.
+[[nodiscard]] double host_bytes();
 
 // This rank's. Libraries start once in a process, so the tests share it; ranks_main.cpp ends it.
 [[nodiscard]] engine::Device& shared_device();

@@ -1,9 +1,11 @@
 // Runs the same tests on every rank. The first rank prints them all, the others what fails; any
 // failure fails the run.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "tests/profiler/ranks.hpp"
 
@@ -31,6 +33,15 @@ class FailuresOnly : public testing::EmptyTestEventListener {
 }  // namespace
 
 engine::Device& shared_device() { return *device; }
+
+// proc(5): the second number, in pages.
+double host_bytes() {
+  std::ifstream file("/proc/self/statm");
+  double size = 0;
+  double resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+}
 
 std::vector<std::vector<float>> from_all_ranks(const std::vector<float>& mine) {
   engine::Device& d = shared_device();

@@ -2,12 +2,10 @@
 // noticed in time and left, and GPUs of two hosts reach each other over the network.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "profiler/cuda/communicator.hpp"
 #include "profiler/cuda/nccl_log.hpp"
@@ -19,14 +17,6 @@ namespace ddpx::cuda {
 namespace {
 
 constexpr std::size_t kElements = 1 << 18;
-
-double resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0;
-  double resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
-}
 
 double open_files() {
   double count = 0;
@@ -56,10 +46,10 @@ TEST(Communicators, set_up_and_used_again_and_again_leave_nothing_behind) {
   };
   constexpr int kBefore = 20;  // libraries have taken what they keep
   for (int i = 0; i < kBefore; ++i) once();
-  const std::array before{test::device_bytes(), resident_bytes(), open_files()};
+  const std::array before{test::device_bytes(), test::host_bytes(), open_files()};
   const int count = set_ups();
   for (int i = 0; i < count; ++i) once();
-  std::array growth{test::device_bytes() - before[0], resident_bytes() - before[1],
+  std::array growth{test::device_bytes() - before[0], test::host_bytes() - before[1],
                     open_files() - before[2]};
   site.maximum(growth);
   if (site.rank() == 0)

@@ -1,9 +1,7 @@
 // Thousands of steps take no more memory than some hundred, on the device and in the process.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <functional>
 #include <string>
 
@@ -27,15 +25,6 @@ constexpr int kBetweenWaits = 50;
 constexpr double kSlack = 100e3;
 // Libraries take memory in pieces of up to this, once; a leak takes one after another.
 constexpr double kOnce = 2.2e6;
-
-// Resident memory of this process (proc(5): the second number, in pages).
-double host_bytes() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0;
-  double resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
-}
 
 struct Growth {
   double device = 0;
