@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/fit_host.hpp"
 #include "calibration/kernel_tiles.hpp"
-#include "calibration/least_squares.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 #include "model/tiles.hpp"
@@ -18,7 +18,6 @@ constexpr double kBusy = 0.90;  // a step is bound by the device from this share
 constexpr double kIdle = 0.75;  // ... by the host where kernels take no more; between, by neither
 constexpr double kFollowsFlops =
     0.10;  // ... or, without kernel times, when its rate is that close to its neighbour's
-constexpr double kHostFloor = 0.08;  // a fresh process moves its host by as much
 constexpr double kHostLevel =
     1.25;  // a step this close to the fastest of all is taken to be bound by the host
 
@@ -176,56 +175,6 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
                   std::string(name(dtype)).c_str(), factor, closing.size(),
                   closing.size() == 1 ? "" : "s");
     report.notes.emplace_back(note);
-  }
-}
-
-// T = step + step_per_tensor x tensors, of the generator's linear layers: a transformer's tensors
-// have more operations each, and a captured model brings its own host time. A fresh process moves
-// its host as far as rows lie from the line and samples from their medians.
-void fit_host(const std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
-  for (Engine engine : {Engine::torch, Engine::native}) {
-    std::vector<CountedRow> rows;
-    std::vector<double> per_tensor;
-    double squares = 0;
-    const auto taken = [&](const TimedStep& step) {
-      return step.sample->engine == engine && !step.device_bound && step.flops > 0 &&
-             step.network.name.starts_with("mlp:");
-    };
-    for (const TimedStep& step : steps) {
-      if (!taken(step) || step.sample->micro_batches > 1) continue;
-      const double tensors = static_cast<double>(step.network.tensor_count());
-      rows.push_back({{tensors, 1}, step.time.median, step.time.median});
-      per_tensor.push_back(step.time.median / tensors);
-      squares += step.time.deviation * step.time.deviation;
-    }
-    if (rows.empty()) continue;
-    CountedCosts fit = counted_costs(rows);
-    const std::string origin =
-        "fitted on " + std::to_string(rows.size()) + " host-bound one-GPU steps";
-    HostCosts& costs =
-        machine.host.at(static_cast<std::size_t>(engine))
-            .emplace(machine.host_costs(engine) ? *machine.host_costs(engine) : HostCosts{});
-    const auto estimate = [&](std::size_t which) {
-      return Estimate<Seconds>{Seconds(fit.each[which]), fit.errors[which] / fit.each[which],
-                               origin};
-    };
-    if (fit.each[1] > 0 && fit.each[0] > 0) {
-      costs.step = estimate(1);
-      costs.step_per_tensor = estimate(0);
-      const double within = std::sqrt(squares / static_cast<double>(rows.size()));
-      costs.spread = std::max(kHostFloor, std::hypot(fit.residual, within));
-    } else {  // one depth, or steps that a constant alone would explain as well
-      const SampleSummary cost = summarise(per_tensor, kHostFloor);
-      fit.each = {cost.median, 0};
-      costs.step_per_tensor = {Seconds(cost.median), cost.relative_error, origin};
-    }
-    for (const TimedStep& step : steps) {
-      if (!taken(step)) continue;
-      const double tensors = static_cast<double>(step.network.tensor_count());
-      const double fitted = step.sample->micro_batches * fit.of({{tensors, 1}});
-      report.residuals.push_back(
-          {describe(*step.sample) + " (host-bound)", step.time.median, fitted, false, ""});
-    }
   }
 }
 

@@ -1,10 +1,19 @@
-// What sharing gradients costs the host, from steps of networks so small that nothing else takes
-// as long.
+// What a step costs the host, and what sharing gradients adds, from steps of networks so small that
+// nothing else takes as long.
 #pragma once
 
+#include <span>
+
 #include "calibration/fit.hpp"
+#include "calibration/timed_steps.hpp"
 
 namespace ddpx {
+
+// T = step + step_per_tensor x tensors, of the generator's linear layers: a transformer's tensors
+// have more operations each, and a captured model brings its own host time. A fresh process moves
+// its host as far as rows lie from the line and samples from their medians.
+// Taken of each engine from the `steps` that the host bounds; their residuals go into the report.
+void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& report);
 
 // From host-bound steps alone (K = 1 and more) and on several ranks, by engine:
 //   T(K) - K T(1)                = (K-1) extra
@@ -16,7 +25,7 @@ namespace ddpx {
 // by least squares on relative error, no cost below zero (least_squares.hpp); one standard error of
 // each is that of the fit, 5 % at least.
 // A shared step counts only beside the step of the same network alone. What there are no such steps
-// of keeps its prior. machine.host must have been fitted (fit_compute.hpp).
+// of keeps its prior. machine.host must have been fitted (fit_host).
 void fit_shared_host(const Measurements& measurements, Machine& machine, FitReport& report,
                      const FitOptions& options = {});
 
