@@ -93,9 +93,11 @@ struct Machine {
   // gradients backward) where they were measured: both or neither. nullopt: taken as a copy's.
   std::optional<Estimate<BytesPerSecond>> forward_bandwidth;
   std::optional<Estimate<BytesPerSecond>> backward_bandwidth;
-  Estimate<Seconds> kernel_gap;  // device idle between two kernels of one stream
-  // The same on each of several GPUs, where it was found to be longer (two H200: 3.0 for 1.4-1.9,
-  // between all kernels of a step, beside a collective or not). nullopt: kernel_gap.
+  // What a kernel takes beside its traffic or its flops: its start, and the device's idle time
+  // until the next of the same stream. Times of products have theirs in them.
+  Estimate<Seconds> kernel_gap;
+  // The same in a step with collectives, where the idle time is longer between all kernels, beside
+  // a collective or not. nullopt: kernel_gap.
   std::optional<Estimate<Seconds>> shared_gap;
   std::array<std::optional<HostCosts>, 2> host;  // by Engine
   // A part limited by power runs products faster when it mostly waits and slower when it never

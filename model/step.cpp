@@ -6,6 +6,7 @@
 #include "model/clock.hpp"
 #include "model/conditions.hpp"
 #include "model/error.hpp"
+#include "model/tiles.hpp"
 
 namespace ddpx {
 namespace {
@@ -190,7 +191,7 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     const double seconds = p.count * price.time.value();
     work.bytes += p.count * product.bytes().value();
     work.flops += p.count * product.flops().value();
-    work.kernels += p.count;
+    work.kernels += p.count * (price.grid ? kernels_of(*price.grid) : 1);
     work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
                            (work.seconds + seconds);
     work.seconds += seconds;
@@ -207,10 +208,9 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
   const double element = is_half(job_.dtype) ? 0.5 : 1.0;
   shape.forward_traffic = layer.forward_bytes * samples * element;
   shape.backward_traffic = layer.backward_bytes * samples * element;
-  const int passes = static_cast<int>(layer.products.size());
-  shape.forward_kernels = layer.forward_kernels + passes;
-  shape.backward_kernels = layer.backward_kernels + passes * (layer.needs_data_gradient ? 2 : 1);
-  if (is_half(job_.dtype) && passes > 0) {
+  shape.forward_kernels = layer.forward_kernels;
+  shape.backward_kernels = layer.backward_kernels;
+  if (is_half(job_.dtype) && !layer.products.empty()) {
     shape.forward_casts += kAutocastBytes * layer.parameters();
     shape.backward_casts += kAutocastBytes * layer.parameters();
     shape.forward_kernels += 1;

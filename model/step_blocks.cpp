@@ -46,6 +46,7 @@ struct StepModel::BlockWalk {
     if (work.seconds <= 0) return;
     const double alone = c.product(work);
     run(alone, queue.beside_product(alone, work), term);
+    run(c.longer_gaps(work), c.longer_gaps(work), term);
   }
   void memory(double alone, Term term) { run(alone, queue.beside_memory(alone), term); }
   // Out of the gathered buffer into parameters, or of gradients into the scattered one.

@@ -43,8 +43,9 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
                                 copy_rate)),
       backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
                                  copy_rate)),
-      gap((m.job_.gpus > 1 ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
-                           : m.machine_.kernel_gap)
+      gap((m.job_.gpus > 1 && m.job_.strategy.sync
+               ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
+               : m.machine_.kernel_gap)
               .value.value()),
       collective_traffic(kCollectiveTraffic *
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
@@ -86,9 +87,13 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
             (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
 }
 
+double StepModel::Context::forward(const Shape& shape) const {
+  return between_forward(shape) + product(shape.forward) + longer_gaps(shape.forward);
+}
+
 double StepModel::Context::backward(const Shape& shape) const {
   double seconds = between_backward(shape);
-  for (const Work& work : shape.backward) seconds += product(work);
+  for (const Work& work : shape.backward) seconds += product(work) + longer_gaps(work);
   return seconds;
 }
 

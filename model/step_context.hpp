@@ -47,6 +47,12 @@ struct StepModel::Context {
     const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
     return work.seconds * std::max(0.05, moved) * clock;
   }
+  // A product was timed in a row of its like, so that its time has the gaps of its kernels; in a
+  // step with collectives these are longer.
+  [[nodiscard]] double longer_gaps(const Work& work) const {
+    return work.kernels * (gap - model.machine_.kernel_gap.value.value());
+  }
+  [[nodiscard]] double forward(const Shape& shape) const;
   [[nodiscard]] double backward(const Shape& shape) const;
   [[nodiscard]] double traffic(double bytes, int kernels) const {
     return bytes * copy_rate + kernels * gap;

@@ -66,6 +66,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
       if (work.seconds <= 0) continue;
       const double alone = c.product(work);
       run(alone, queue.beside_product(alone, work), Term::backward);
+      run(c.longer_gaps(work), c.longer_gaps(work), Term::backward);
     }
     c.span(Stream::compute, "backward", i, start, c.now);
     if (layer.tensors == 0) continue;
@@ -140,7 +141,7 @@ void StepModel::micro_batch(Context& c, Step& step, bool shared) const {
   double backward = 0;
   for (const LayerWork& layer : layers_) {
     const Shape& shape = shapes_[layer.shape];
-    forward += c.product(shape.forward) + c.between_forward(shape);
+    forward += c.forward(shape);
     if (!shared) backward += c.backward(shape);
   }
   c.span(Stream::compute, "forward", 0, c.now, c.now + forward);

@@ -32,13 +32,20 @@ double tiles_of(const OutputTile& tile, const Product& product) {
   return std::ceil(output.contiguous / tile.contiguous) * std::ceil(output.across / tile.across);
 }
 
+double splits_of(const KernelGrid& grid) {
+  if (grid.persistent || !(grid.tiles > 0)) return 1;
+  return std::max(1.0, std::round(grid.blocks / grid.tiles));
+}
+
+double kernels_of(const KernelGrid& grid) { return splits_of(grid) > 1 ? 2 : 1; }
+
 std::optional<CarriedKernel> carried_kernel(const ProductPoint& measured, const Product& product,
                                             int multiprocessors, Seconds gap) {
   if (!measured.grid || multiprocessors <= 0) return std::nullopt;
   const KernelGrid& grid = *measured.grid;
-  const double of_measured = tiles_of(grid.tile, measured.product);
-  if (!(of_measured > 0) || !(measured.time.value > gap)) return std::nullopt;
-  const double split = grid.persistent ? 1.0 : std::max(1.0, std::round(grid.blocks / of_measured));
+  if (!(tiles_of(grid.tile, measured.product) > 0) || !(measured.time.value > gap))
+    return std::nullopt;
+  const double split = splits_of(grid);
   const double turns =
       kernel_turns(grid, multiprocessors) * output_of(measured.product).inner / split;
   CarriedKernel best;

@@ -20,6 +20,13 @@ namespace ddpx {
 // output's contiguous dimension. 0 for a tile that is not known.
 [[nodiscard]] double tiles_of(const OutputTile& tile, const Product& product);
 
+// Into how many parts a kernel splits the inner dimension, by its blocks for each tile; 1 where the
+// tiles are not known.
+[[nodiscard]] double splits_of(const KernelGrid& grid);
+
+// Kernels of a product: a split one leaves sums that a second kernel adds up (cuBLAS).
+[[nodiscard]] double kernels_of(const KernelGrid& grid);
+
 struct CarriedKernel {
   Seconds time{};
   KernelGrid grid;

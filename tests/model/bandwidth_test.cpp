@@ -119,7 +119,7 @@ TEST(MoreBandwidth, never_hurts_gpus_whose_products_have_no_waves) {
     s.machine.device.multiprocessors = random.count(20, 140);
     s.link.channels = random.count(0, s.machine.device.multiprocessors / 4);
     for (ProductPoint& p : s.machine.products) p.grid.reset();
-    ASSERT_LE(hurt_by_bandwidth(s, random.size(1e-6, 1e-4)).fraction, 1e-3)
+    ASSERT_LE(hurt_by_bandwidth(s, random.size(1e-6, 1e-4)).fraction, 2e-3)
         << describe(s.job.strategy) << " round " << round;
   }
 }

@@ -84,11 +84,35 @@ TEST(Optimizers, have_a_bandwidth_of_their_own_where_it_was_measured) {
   EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 14);
 }
 
-TEST(Gaps, cost_each_kernel_of_the_device) {
-  // Forward 3 products, backward 5, one optimizer.
+TEST(Gaps, cost_each_kernel_but_products_which_have_theirs) {
+  // One optimizer.
   Machine m = machine();
   m.kernel_gap.value = Seconds(0.1);
-  EXPECT_NEAR(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 0.9, 1e-12);
+  EXPECT_NEAR(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 0.1, 1e-12);
+}
+
+TEST(Gaps, are_longer_between_all_kernels_of_a_step_with_collectives) {
+  // Three products forward and five backward take 0.2 more each; three copies in and three out, and
+  // the optimizer, 0.3 each.
+  Machine m = machine();
+  m.kernel_gap.value = Seconds(0.1);
+  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  Job job = one_bucket_per_tensor();
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 8 * 0.2 + 7 * 0.3, 1e-6);
+  job.strategy = parse_strategy("no-sync");
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 0.1, 1e-12);
+}
+
+TEST(Gaps, lie_within_products_that_are_split) {
+  // 64 x 64 outputs in tiles of 16 x 16: 16 blocks are one kernel, 64 four splits and their sum.
+  Machine m = machine();
+  m.kernel_gap.value = Seconds(0.1);
+  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  const double whole = total(step(m, line_link(0, 1e15), one_bucket_per_tensor()));
+  for (ProductPoint& p : m.products) p.grid = KernelGrid{64, 1, false, {16, 16}, 16};
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), one_bucket_per_tensor())) - whole, 8 * 0.2, 1e-6);
+  for (ProductPoint& p : m.products) p.grid->blocks = 16;
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), one_bucket_per_tensor())), whole, 1e-6);
 }
 
 TEST(Hosts, bound_a_step_that_the_device_does_not) {

@@ -1,10 +1,13 @@
 // Runs the same tests on every rank. The first rank prints them all, the others what fails; any
-// failure fails the run.
+// failure fails the run. A rank that leaves a test early leaves the others waiting for it: each
+// says where it waits, and ends, when one test has taken too long.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "tests/profiler/ranks.hpp"
@@ -24,7 +27,41 @@ class FailuresOnly : public testing::EmptyTestEventListener {
     std::printf("rank %d, %s: %s:%d: %s\n", rank_, test == nullptr ? "?" : test->name(),
                 result.file_name() == nullptr ? "?" : result.file_name(), result.line_number(),
                 result.message());
+    std::fflush(stdout);  // what a rank that is killed had to say
   }
+
+ private:
+  int rank_;
+};
+
+// DDPX_TEST_SECONDS, for tests that repeat thousands of times.
+unsigned patience() {
+  constexpr unsigned kUsual = 120;
+  const char* const text = std::getenv("DDPX_TEST_SECONDS");
+  const int seconds = text == nullptr ? 0 : std::atoi(text);
+  return seconds > 0 ? static_cast<unsigned>(seconds) : kUsual;
+}
+
+char waiting[256];
+std::size_t waiting_length = 0;
+
+// Nothing but what a signal handler may call.
+void give_up(int /*signal*/) {
+  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, waiting, waiting_length);
+  ::_exit(1);
+}
+
+class Watch : public testing::EmptyTestEventListener {
+ public:
+  explicit Watch(int rank) : rank_(rank) { std::signal(SIGALRM, give_up); }
+  void OnTestStart(const testing::TestInfo& test) override {
+    const int length =
+        std::snprintf(waiting, sizeof waiting, "rank %d: over %u s in %s.%s; it ends here\n", rank_,
+                      patience(), test.test_suite_name(), test.name());
+    waiting_length = std::min(static_cast<std::size_t>(length), sizeof waiting - 1);
+    ::alarm(patience());
+  }
+  void OnTestEnd(const testing::TestInfo& /*test*/) override { ::alarm(0); }
 
  private:
   int rank_;
@@ -77,11 +114,12 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   ddpx::test::device = ddpx::test::make_shared_device(ddpx::test::quiet);
   const int rank = ddpx::test::device->rank();
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new ddpx::test::FailuresOnly(rank));
   }
+  listeners.Append(new ddpx::test::Watch(rank));
   const int result = RUN_ALL_TESTS();
   ddpx::test::device.reset();
   return result;

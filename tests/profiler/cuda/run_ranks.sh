@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_ranks.sh RANKS PROGRAM [ARGUMENT...]: one process per GPU of this host, joined as a RankJob
-# would join them. Fails when any of them does.
+# would join them. Fails when any of them does; the others then have 20 s to end by themselves.
 # run_ranks.sh --hosts RANKS PROGRAM ...: every rank on a "host" of its own (NCCL_HOSTID), started as
 # torchrun would on each.
 set -uo pipefail
@@ -35,5 +35,16 @@ for ((rank = 0; rank < ranks; ++rank)); do
   pids+=($!)
 done
 status=0
-for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+while ((${#pids[@]})); do
+  code=0
+  wait -n -p ended "${pids[@]}" 2>/dev/null || code=$?
+  for rank in "${!pids[@]}"; do
+    [[ ${pids[rank]} == "$ended" ]] && unset "pids[rank]" && break
+  done
+  ((code && !status)) || continue
+  status=1
+  echo "rank $rank ended first, with status $code"
+  (sleep 20 && kill -KILL "${pids[@]}") >/dev/null 2>&1 &
+  disown
+done
 exit $status
