@@ -62,13 +62,14 @@ void add_log(const std::string& text, const std::string& path, const std::string
 // were measured with.
 bool has_only_links(const Measurements& m) { return m.products.empty() && m.steps.empty(); }
 
-// A further transport of the same machine: ranks that reached each other another way were a process
-// set, and so a file, of their own. A link that was measured several times is one link, and what
-// lies between its measurements is part of its error.
-void add_links(Measurements other, const std::string& path, Gathered& gathered) {
+}  // namespace
+
+// Ranks that reached each other another way were a process set, and so a file, of their own. What
+// lies between the measurements of one link is part of its error (fit_links.cpp).
+void add_links(Measurements other, const std::string& place, Gathered& gathered) {
   if (!has_only_links(other)) {
     if (!gathered.only_links) {
-      throw InputError(path, "measures a machine, and so does " + gathered.place +
+      throw InputError(place, "measures a machine, and so does " + gathered.place +
                                  "; fit one at a time, with links measured by --only-link");
     }
     std::swap(other, gathered.measurements);
@@ -81,7 +82,7 @@ void add_links(Measurements other, const std::string& path, Gathered& gathered) 
     if (known == all.links.end()) {
       all.links.push_back(std::move(link));
     } else if (known->topology != link.topology || known->channels != link.channels) {
-      throw InputError(path, "measures another link " + io::quoted(link.name) +
+      throw InputError(place, "measures another link " + io::quoted(link.name) +
                                  " than an earlier --from: topology or channels differ; measure "
                                  "it under a name of its own (--link)");
     }
@@ -96,8 +97,6 @@ void add_links(Measurements other, const std::string& path, Gathered& gathered) 
     std::move(other.copies.begin(), other.copies.end(), std::back_inserter(all.copies));
   gathered.file_hash.clear();  // no one file has it all
 }
-
-}  // namespace
 
 Gathered gather(const CalibrateOptions& options) {
   Gathered gathered;

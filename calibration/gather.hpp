@@ -17,6 +17,11 @@ struct Gathered {
   std::string file_hash{};  // of the one measurements file, as it is; empty when there is more
 };
 
+// Adds the links of `other`, which measured nothing else; `place` is where they come from, for
+// errors. A link that was measured before is one link with the measurements of both. Throws
+// InputError where they are not of one kind.
+void add_links(Measurements other, const std::string& place, Gathered& gathered);
+
 // At most one measurements file of a machine; links of others, measured alone, are added to it, and
 // logs of nccl-tests as samples of --link. Throws
 // InputError.

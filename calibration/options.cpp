@@ -37,6 +37,7 @@ void check(const CalibrateOptions& options) {
                                     {"--dtypes", options.dtypes.has_value()},
                                     {"--collectives", options.collectives.has_value()},
                                     {"--only-link", options.only_link},
+                                    {"--processes", options.processes.has_value()},
                                     {"--no-cupti", options.no_cupti}}) {
     only(!reads, flag, given,
          "says what to measure, and --from measures nothing; drop one of them");
@@ -91,6 +92,9 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
            "all_reduce, all_gather, reduce_scatter\n(default: all)");
   line.flag("Measuring", "--only-link", o.only_link,
             "collectives alone; the result is a links file");
+  line.one("Measuring", "--processes", o.processes, "N",
+           "with --only-link: in as many fresh process sets, which\nshare the budget; what lies "
+           "between them is the link's\nerror (default: 1)");
   line.flag(
       "Measuring", "--no-cupti", o.no_cupti,
       "GPUs by CUDA events alone: kernel grids stay unknown,\nwhich widens intervals of steps "

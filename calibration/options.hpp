@@ -26,6 +26,7 @@ struct CalibrateOptions {
   std::optional<std::string> dtypes;
   std::optional<std::string> collectives;
   bool only_link = false;
+  std::optional<std::string> processes;
   bool no_cupti = false;
   bool dry_run = false;
 };

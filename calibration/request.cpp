@@ -5,12 +5,14 @@
 #include "model/error.hpp"
 #include "model/quantity.hpp"
 #include "profiler/backends.hpp"
+#include "profiler/plan_grid.hpp"
 
 namespace ddpx {
 namespace {
 
 constexpr int kMostRanks = 256;
 constexpr int kMostChannels = 64;  // NCCL has no more
+constexpr int kMostProcesses = 100;
 
 [[noreturn]] void refuse(const char* flag, const std::string& value, const std::string& accepted) {
   throw InputError(flag, "'" + value + "' is unknown; accepted: " + accepted);
@@ -67,12 +69,19 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
   if (options.link && options.link->empty()) throw InputError("--link", "is empty; give a name");
   request.link = options.link;
   request.only_link = options.only_link;
+  if (options.processes) {
+    if (!options.only_link)
+      throw InputError("--processes", "is of links, which --only-link measures alone; add that");
+    request.processes = parse_count("--processes", *options.processes, 1, kMostProcesses);
+  }
   PlanOptions& plan = request.plan;
   plan.gpus = gpus;
   plan.effort = options.full ? Effort::full : Effort::quick;
   if (options.budget) plan.budget = parse_time("--budget", *options.budget);
   // A budget says how long; without --quick the full list is thinned to it.
   if (options.budget && !options.quick) plan.effort = Effort::full;
+  if (options.processes)
+    plan.budget = plan.budget.value_or(standard_budget(plan.effort)) / request.processes;
   plan.widths = whole_numbers("--widths", options.widths, kWidest);
   plan.batches = whole_numbers("--batches", options.batches, kLargestBatch);
   plan.dtypes = names("--dtypes", options.dtypes, &dtype_from, "fp32, tf32, bf16, fp16");

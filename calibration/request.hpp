@@ -20,6 +20,7 @@ struct MeasureRequest {
   std::optional<int> channels;      // NCCL's, at most
   std::optional<std::string> link;  // name for what joins the ranks
   bool only_link = false;
+  int processes = 1;  // fresh process sets, one after the other
   BackendOptions device;
   PlanOptions plan;
 };

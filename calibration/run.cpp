@@ -96,24 +96,40 @@ std::string unfinished_path() {
   }
 }
 
+constexpr const char* kRanksMeasurements = "the ranks' measurements";
+
+// What process sets have brought home, `earlier` ones and the last.
+Gathered together(const std::optional<Gathered>& earlier, const std::string& results,
+                  const MeasureRequest& request) {
+  Measurements last = io::measurements_from_json(results, kRanksMeasurements);
+  if (!earlier) return {.measurements = std::move(last), .only_links = request.only_link};
+  Gathered all = *earlier;
+  add_links(std::move(last), kRanksMeasurements, all);
+  return all;
+}
+
 // Writes what is finished, and says where; empty when there is nothing.
-std::string kept(const RankJob& job, const CalibrateOptions& options) {
+std::string kept(const RankJob& job, const std::optional<Gathered>& earlier,
+                 const MeasureRequest& request, const CalibrateOptions& options) {
   const auto results = job.results();
-  if (!results) return "; nothing was finished yet";
+  if (!results && !earlier) return "; nothing was finished yet";
   try {
     const std::string path = options.measurements ? *options.measurements : unfinished_path();
-    io::write_or_keep(path, *results);
+    io::write_or_keep(
+        path,
+        io::to_json((results ? together(earlier, *results, request) : *earlier).measurements));
     const JobProgress& progress = job.progress();
     return "; " + std::to_string(progress.done) + " of " + std::to_string(progress.total) +
-           " measurements are kept in " + path;
+           " measurements" + (earlier ? ", and those of the process sets before," : "") +
+           " are kept in " + path;
   } catch (const InputError& error) {
     return std::string("; ") + error.what();
   }
 }
 
 // Runs a job of ranks to its end.
-Gathered measured_by(const JobOptions& start, const MeasureRequest& request,
-                     const CalibrateOptions& options) {
+Gathered measured_by(const JobOptions& start, const std::optional<Gathered>& earlier,
+                     const MeasureRequest& request, const CalibrateOptions& options) {
   RankJob job(start);
   try {
     ProgressLine line;
@@ -123,14 +139,22 @@ Gathered measured_by(const JobOptions& start, const MeasureRequest& request,
   } catch (const LinkHung&) {
     throw;  // before anything was measured
   } catch (const DeviceError& error) {
-    throw DeviceError(error.what() + kept(job, options));
+    throw DeviceError(error.what() + kept(job, earlier, request, options));
   } catch (const Interrupted& error) {
-    throw Interrupted(error.what() + kept(job, options));
+    throw Interrupted(error.what() + kept(job, earlier, request, options));
   }
   const auto results = job.results();
   if (!results) throw DeviceError("the ranks ended without a result");
-  return {.measurements = io::measurements_from_json(*results, "the ranks' measurements"),
-          .only_links = request.only_link};
+  return together(earlier, *results, request);
+}
+
+// One process set after the other.
+Gathered measured_by_all(const JobOptions& start, const MeasureRequest& request,
+                         const CalibrateOptions& options) {
+  std::optional<Gathered> gathered;
+  for (int i = 0; i < request.processes; ++i)
+    gathered = measured_by(start, gathered, request, options);
+  return *std::move(gathered);
 }
 
 }  // namespace
@@ -148,6 +172,10 @@ std::optional<Gathered> measure_as_rank(const RankPlace& place, const CalibrateO
   const MeasureRequest request = measure_request(options);
   std::optional<Gathered> gathered;
   try {
+    if (request.processes > 1 && !rank.has_launcher())
+      throw InputError("--processes",
+                       "starts process sets of its own, and mpirun, srun or torchrun has started "
+                       "this one; run it as often, and give the measurements to --from together");
     Measurements measurements = measured_on(request, rank);
     if (rank.is_first() && !rank.has_launcher())
       gathered = Gathered{.measurements = std::move(measurements), .only_links = request.only_link};
@@ -178,12 +206,12 @@ Gathered measure_with_ranks(const CalibrateOptions& options) {
   start.transport = request.transport;
   start.channels = request.channels;
   try {
-    return measured_by(start, request, options);
+    return measured_by_all(start, request, options);
   } catch (const LinkHung& error) {
     // Another way than the one asked for would be another link.
     if (request.transport != Transport::automatic) throw;
     start.transport = Transport::shared_memory;
-    Gathered gathered = measured_by(start, request, options);
+    Gathered gathered = measured_by_all(start, request, options);
     gathered.measurements.notes.push_back(
         std::string("measured without P2P, by --transport shm: ") + error.what());
     return gathered;

@@ -22,8 +22,9 @@ if [[ ${1:-} == measure ]]; then
   only() { # only NAME OPTION...
     $bin/ddpx-calibrate --only-link "${@:2}" --measurements "measured/h200x2-$1.json" -o "measured/$1.json"
   }
-  only host-memory --full --budget 25s --transport shm
-  only tcp --full --budget 25s --transport socket
+  # These two have moods: what lies between process sets is part of their error.
+  only host-memory --full --budget 60s --processes 3 --transport shm
+  only tcp --full --budget 90s --processes 3 --transport socket
   only nvlink-1ch --full --budget 25s --transport p2p --channels 1 --link nvlink-1ch
   for c in 2 4 8 16; do
     only "nvlink-${c}ch" --quick --collectives all_reduce --channels $c --link "nvlink-${c}ch"

@@ -168,6 +168,20 @@ TEST_F(Calibrate, a_link_alone_gives_a_links_file_of_its_name) {
   EXPECT_THAT(slurp(folder_ + "l.json"), AllOf(HasSubstr("ddpx.links"), HasSubstr("backplane")));
 }
 
+TEST_F(Calibrate, a_link_in_several_process_sets_is_one_with_the_times_of_all) {
+  const ProgramResult result = run_program(
+      kProgram,
+      {"--only-link", "--collectives", "all_reduce", "--dtypes", "fp32", "--budget", "6s",
+       "--processes", "2", "-o", folder_ + "l.json", "--measurements", folder_ + "raw.json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string raw = slurp(folder_ + "raw.json");
+  const std::string size = "\"bytes\": 65536,";
+  const std::size_t first = raw.find(size);
+  ASSERT_NE(first, std::string::npos) << raw;
+  EXPECT_NE(raw.find(size, first + 1), std::string::npos);
+  EXPECT_EQ(raw.find("\"topology\""), raw.rfind("\"topology\""));
+}
+
 TEST_F(Calibrate, four_ranks_on_however_many_cores_finish) {
   const ProgramResult result =
       run_program(kProgram, with(kTiny, {"--ranks", "4", "-o", folder_ + "m.json"}));
@@ -285,6 +299,8 @@ TEST_F(Calibrate, wrong_options_are_one_line_that_names_flag_value_and_what_is_a
            {{"--collectives", "broadcast"}, {"--collectives", "broadcast", "all_gather"}},
            {{"--ranks", "1", "--transport", "shm"}, {"--transport", "one rank"}},
            {{"--only-link", "--widths", "64"}, {"--widths", "--only-link"}},
+           {{"--processes", "3"}, {"--processes", "--only-link"}},
+           {{"--only-link", "--processes", "0"}, {"--processes", "'0'"}},
            {{"--backend", "cpu", "--no-cupti"}, {"--no-cupti", "GPUs"}},
            {{"--from", "calibration/measurements/t4x2.json", "--no-cupti"},
             {"--no-cupti", "--from"}},
