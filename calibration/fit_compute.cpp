@@ -1,6 +1,7 @@
 #include "calibration/fit_compute.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -177,19 +178,37 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
   }
 }
 
-// From the end of a kernel to the beginning of the next of its stream: what kernel records of two
-// H200 have more in steps with collectives than in those without, on one GPU or two: 2.8 for 1.4 us
-// in the native engine's steps, 2.5 for 1.6 in PyTorch's (docs/results/h200x2.md).
+// Where no gaps were measured: what kernel records of two H200 have more in steps with collectives
+// than in those without, 2.8 for 1.4 us in the native engine's steps, 2.5 for 1.6 in PyTorch's
+// (docs/results/h200x2.md).
 constexpr Seconds kLongerNative{1.4e-6};
 constexpr Seconds kLongerTorch{0.95e-6};
 
-void lengthen_gap(const std::vector<TimedStep>& steps, Machine& machine) {
+// What a gap is longer where the step has collectives; nullopt where either kind is missing.
+std::optional<Seconds> measured_lengthening(const std::vector<GapSample>& gaps) {
+  std::array<double, 2> sums{};
+  std::array<int, 2> counts{};
+  for (const GapSample& gap : gaps) {
+    sums.at(gap.collectives ? 1 : 0) += gap.seconds;
+    ++counts.at(gap.collectives ? 1 : 0);
+  }
+  if (counts[0] == 0 || counts[1] == 0) return std::nullopt;
+  return Seconds(std::max(0.0, sums[1] / counts[1] - sums[0] / counts[0]));
+}
+
+void lengthen_gap(const Measurements& measurements, const std::vector<TimedStep>& steps,
+                  Machine& machine) {
+  const Estimate<Seconds>& gap = machine.kernel_gap;
+  if (const auto longer = measured_lengthening(measurements.gaps)) {
+    machine.shared_gap = {gap.value + *longer, gap.relative_error,
+                          "the gap alone and what kernel records have more beside collectives"};
+    return;
+  }
   const bool native = std::any_of(steps.begin(), steps.end(), [](const TimedStep& step) {
     return step.sample->engine == Engine::native;
   });
-  machine.shared_gap = {machine.kernel_gap.value + (native ? kLongerNative : kLongerTorch),
-                        machine.kernel_gap.relative_error,
-                        "the gap alone and what it has more in kernel records of two H200"};
+  machine.shared_gap = {gap.value + (native ? kLongerNative : kLongerTorch), gap.relative_error,
+                        "borrowed: the gap alone and what kernel records of two H200 have more"};
 }
 
 // Whole steps stay in the machine as they are: the yardstick of speedup for exactly that job,
@@ -267,7 +286,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
       close_products(steps, machine, report);
     }
     if (machine.device.multiprocessors > 0 && !measurements.copies.empty())
-      lengthen_gap(steps, machine);
+      lengthen_gap(measurements, steps, machine);
     for (const TimedStep& step : steps) {
       if (!step.device_bound) continue;
       const double fitted = device_step(machine, *step.sample, step.network).total().value();

@@ -38,7 +38,9 @@ void add_steps(const MeasureRequest& request, Measurements& measurements, Rank& 
     if (rank.is_first()) rank.publish(io::to_json(measurements));
     left -= tasks[done].time;
   });
-  rank.begin({tasks.size(), tasks.size(), Seconds{}, ""});
+  // Last: whatever traces kernels may stay with the process.
+  rank.begin({tasks.size(), tasks.size(), Seconds{}, "gaps between kernels"});
+  measure_gaps(*device, measurements, rank);
   if (rank.is_first()) rank.publish(io::to_json(measurements));
 }
 

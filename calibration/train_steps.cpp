@@ -121,4 +121,22 @@ void train_steps(engine::Device& device, const std::vector<StepTask>& tasks,
   }
 }
 
+void measure_gaps(engine::Device& device, Measurements& measurements, Pulse& pulse) {
+  // Kernels of microseconds, which the host can still keep ahead of.
+  constexpr const char* kNetwork = "mlp:width=1280,depth=6";
+  constexpr double kBatch = 256;
+  for (const bool collectives : {false, true}) {
+    if (collectives && device.ranks() == 1) continue;
+    StepSample sample = native_sample(kNetwork, kBatch, DType::fp32);
+    sample.gpus = collectives ? device.ranks() : 1;
+    engine::RunOptions options;
+    options.steps = 1;
+    options.gaps = true;
+    const auto gap = engine::run_engine(device, network_from(kNetwork),
+                                        job_of(sample, device.ranks()), options, pulse)
+                         .gap;
+    if (gap && gap->value() > 0) measurements.gaps.push_back({collectives, gap->value()});
+  }
+}
+
 }  // namespace ddpx

@@ -24,6 +24,10 @@ struct StepTask {
 
 [[nodiscard]] std::vector<StepTask> step_tasks(Effort effort, int ranks);
 
+// Idle time between kernels of steps without collectives and with, where the device tells.
+// Collective.
+void measure_gaps(engine::Device& device, Measurements& measurements, Pulse& pulse);
+
 // Trains each task's network and adds it to the measurements. `before` is called with what comes
 // next. Collective.
 void train_steps(engine::Device& device, const std::vector<StepTask>& tasks,

@@ -79,6 +79,18 @@ JsonObject sample_json(const LaunchSample& sample) {
   return members;
 }
 
+GapSample gap_sample_of(const Reader& from) {
+  from.only({"collectives", "idle_s"});
+  return {from.at("collectives").boolean(), from.at("idle_s").positive()};
+}
+
+JsonObject sample_json(const GapSample& sample) {
+  JsonObject members;
+  members.emplace_back("collectives", sample.collectives);
+  members.emplace_back("idle_s", sample.seconds);
+  return members;
+}
+
 BesideSample beside_sample_of(const Reader& from) {
   from.only({"link", "product", "call", "product_alone_times_s", "product_beside_times_s",
              "collective_alone_times_s", "collective_beside_times_s", "kernel_share"});

@@ -15,7 +15,7 @@ namespace {
 const std::vector<std::string_view> kMembers = {
     "name",    "source",       "device",      "links",  "products", "collectives",
     "copies",  "optimizers",   "steps",       "priors", "notes",    "launches",
-    "besides", "copy_besides", "elementwise", "pairs",  "loads"};
+    "besides", "copy_besides", "elementwise", "pairs",  "loads",    "gaps"};
 
 template <class Sample>
 std::vector<Sample> samples_of(const Reader& top, std::string_view key,
@@ -80,6 +80,7 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   m.elementwise = samples_if_any(top, "elementwise", elementwise_sample_of);
   m.pairs = samples_if_any(top, "pairs", pair_sample_of);
   m.loads = samples_if_any(top, "loads", load_sample_of);
+  m.gaps = samples_if_any(top, "gaps", gap_sample_of);
   m.steps = samples_of(top, "steps", step_sample_of);
   m.priors = samples_of(top, "priors", prior_of);
   m.notes = top.at("notes").texts();
@@ -105,6 +106,7 @@ std::string to_json(const Measurements& m) {
   append("elementwise", m.elementwise);
   append("pairs", m.pairs);
   append("loads", m.loads);
+  append("gaps", m.gaps);
   members.emplace_back("steps", samples_json(m.steps));
   members.emplace_back("priors", samples_json(m.priors));
   members.emplace_back("notes", array_json(m.notes));

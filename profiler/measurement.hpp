@@ -72,6 +72,12 @@ struct LaunchSample {
   std::vector<DroppedSample> dropped{};
 };
 
+// The device's idle time from one kernel of a step to the next, the host being ahead.
+struct GapSample {
+  bool collectives = false;  // whether the step has some
+  double seconds = 0;        // the median, of the slowest rank
+};
+
 // A product and a collective at the same time, each alone and beside the other, all four measured
 // within one visit so that they share its conditions. The measured table of contention of devices
 // that have no wave structure.
@@ -192,6 +198,7 @@ struct Measurements {
   std::vector<PairSample> pairs;
   std::vector<LoadSample> loads;
   std::vector<StepSample> steps;
+  std::vector<GapSample> gaps;
   std::vector<Prior> priors;
   std::vector<std::string> notes;
 };

@@ -59,6 +59,9 @@ class CpuDevice : public engine::Device {
                                                  const std::function<void()>& /*work*/) override {
     return 1.0;
   }
+  [[nodiscard]] std::optional<Seconds> gap(const std::function<void()>& /*work*/) override {
+    return std::nullopt;
+  }
 
   void barrier() override;
   void maximum(std::span<double> values) override;

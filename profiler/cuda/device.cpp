@@ -10,6 +10,9 @@ namespace {
 
 using engine::Slice;
 
+// Holds the device back until the host has issued some steps of a hundred kernels.
+constexpr long long kHoldNanoseconds = 8'000'000;
+
 Elements elements(Slice slice) { return {slice.data, slice.elements, slice.dtype}; }
 
 }  // namespace
@@ -144,6 +147,18 @@ std::optional<double> CudaDevice::busy_share(Seconds step, const std::function<v
   records_.detach();
   if (!trace || trace->kernels.empty()) return std::nullopt;
   return std::min(1.0, busy_time(*trace) / step);
+}
+
+std::optional<Seconds> CudaDevice::gap(const std::function<void()>& work) {
+  const auto trace = records_.of(
+      [&] {
+        site_.barrier();
+        spin(kHoldNanoseconds, gpu_.compute());
+        work();
+      },
+      site_);
+  records_.detach();
+  return trace ? usual_gap(*trace) : std::nullopt;
 }
 
 void CudaDevice::barrier() { site_.barrier(); }

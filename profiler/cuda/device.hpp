@@ -53,6 +53,7 @@ class CudaDevice : public engine::Device {
   void wait(Stream stream, engine::Event event) override;
   void synchronize() override;
   [[nodiscard]] Seconds elapsed(engine::Event from, engine::Event to) override;
+  [[nodiscard]] std::optional<Seconds> gap(const std::function<void()>& work) override;
   [[nodiscard]] std::optional<double> busy_share(Seconds step,
                                                  const std::function<void()>& work) override;
 

@@ -211,6 +211,30 @@ std::optional<KernelRecord> collective_kernel(const Trace& trace) {
   return std::nullopt;
 }
 
+std::optional<Seconds> usual_gap(const Trace& trace) {
+  constexpr std::uint64_t kWaitNanoseconds = 12'000;
+  constexpr std::size_t kFew = 20;
+  std::map<int, std::vector<std::pair<std::uint64_t, std::uint64_t>>> streams;
+  for (const Kernel& k : trace.kernels) {
+    if (!is_collective(k)) streams[k.stream].emplace_back(k.start_ns, k.end_ns);
+  }
+  for (const Transfer& t : trace.transfers) streams[t.stream].emplace_back(t.start_ns, t.end_ns);
+  const auto most = std::max_element(
+      streams.begin(), streams.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == streams.end()) return std::nullopt;
+  auto& spans = most->second;
+  std::sort(spans.begin(), spans.end());
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    const std::uint64_t end = spans[i - 1].second;
+    const std::uint64_t idle = spans[i].first > end ? spans[i].first - end : 0;
+    if (idle < kWaitNanoseconds) gaps.push_back(1e-9 * static_cast<double>(idle));
+  }
+  if (gaps.size() < kFew) return std::nullopt;
+  return Seconds(median(gaps));
+}
+
 Seconds busy_time(const Trace& trace) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;
   for (const Kernel& k : trace.kernels) spans.emplace_back(k.start_ns, k.end_ns);

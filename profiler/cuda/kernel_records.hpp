@@ -108,6 +108,11 @@ struct SideBySide {
 // Time in which at least one kernel or transfer ran.
 [[nodiscard]] Seconds busy_time(const Trace& trace);
 
+// Median idle time from one kernel or transfer to the next of the stream that has most of them,
+// collectives left out, of gaps too short to be a wait for another stream; nullopt where there are
+// few.
+[[nodiscard]] std::optional<Seconds> usual_gap(const Trace& trace);
+
 // One device's records from the earliest on: collectives are communication, all else computes.
 [[nodiscard]] Timeline timeline_of(const Trace& trace, int device);
 

@@ -146,6 +146,10 @@ class Device {
   [[nodiscard]] virtual std::optional<double> busy_share(Seconds step,
                                                          const std::function<void()>& work) = 0;
 
+  // Usual idle time between two kernels of the compute stream in what `work` issues, with the host
+  // far enough ahead of the device; from its records. nullopt: nobody can tell, or it has none.
+  [[nodiscard]] virtual std::optional<Seconds> gap(const std::function<void()>& work) = 0;
+
   // Among the hosts of all ranks, outside the streams.
   virtual void barrier() = 0;
   // Element by element the largest over ranks.

@@ -1,6 +1,7 @@
 #include "profiler/engine/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -16,6 +17,8 @@ namespace {
 
 // With a budget, too: fewer have no median that means much.
 constexpr int kFewestSteps = 3;
+// Some hundred kernels, and no more than the host can queue.
+constexpr int kStepsForGaps = 6;
 
 void check(const RunOptions& options) {
   if (options.steps < 1)
@@ -114,6 +117,15 @@ EngineRun run_engine(Device& device, const Network& network, const Job& job,
   if (!std::isfinite(run.last_loss))
     throw DeviceError("native engine: training " + network.name + ": the loss became " +
                       std::to_string(run.last_loss) + "; these times are not those of training");
+  if (options.gaps) {
+    const auto own = device.gap([&] {
+      for (int i = 0; i < kStepsForGaps; ++i) step();
+    });
+    // One for all: a rank without records leaves all without.
+    std::array<double, 2> slowest{own ? own->value() : 0, own ? 0.0 : 1.0};
+    device.maximum(slowest);
+    if (slowest[1] == 0) run.gap = Seconds(slowest[0]);
+  }
   if (options.traced) {
     std::vector<double> sorted = run.step_times_s;
     std::nth_element(sorted.begin(),

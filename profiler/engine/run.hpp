@@ -25,6 +25,7 @@ struct RunOptions {
   // The step is recorded after the warm-up (which must not be empty) and replayed as one launch:
   // CUDA graphs, so GPU ranks only. The traced step is issued piece by piece.
   bool graphs = false;
+  bool gaps = false;  // some more steps after the timed ones, for EngineRun::gap
 };
 
 struct EngineRun {
@@ -35,6 +36,7 @@ struct EngineRun {
   double communication_share = 0;
   // Device::busy_share() of one rank, when traced.
   std::optional<double> busy_share;
+  std::optional<Seconds> gap;  // Device::gap(), the slowest rank's, when asked for
 };
 
 // Trains network by `job` on every rank of the device, which must be job.gpus. Throws InputError

@@ -110,6 +110,30 @@ TEST(FitMachine, TheForecastOfTheFittedMachineIsThatOfTheKnownOne) {
               0.02 * expected);
 }
 
+TEST(FitMachine, AGapBesideCollectivesIsLongerByWhatRecordsSayOrElseByWhatTwoH200Had) {
+  Measurements m = FakeSource(3).measurements();
+  StepSample step;
+  step.network = "mlp:width=2048,depth=4";
+  step.batch = 256;
+  step.engine = Engine::native;
+  step.seconds = {1e-3, 1e-3, 1e-3};
+  m.steps.push_back(step);
+  FitReport report;
+  const auto longer = [&] {
+    const Machine machine = fit_machine(m, {}, report);
+    return (machine.shared_gap.value().value - machine.kernel_gap.value).value();
+  };
+  EXPECT_NEAR(longer(), 1.4e-6, 1e-12);
+  m.steps.back().engine = Engine::torch;
+  EXPECT_NEAR(longer(), 0.95e-6, 1e-12);
+  m.gaps = {{false, 1.2e-6}};  // one kind alone tells nothing
+  EXPECT_NEAR(longer(), 0.95e-6, 1e-12);
+  m.gaps = {{false, 1.2e-6}, {true, 3.2e-6}, {true, 3.4e-6}};
+  EXPECT_NEAR(longer(), 2.1e-6, 1e-12);
+  m.gaps = {{false, 1.2e-6}, {true, 1.1e-6}};
+  EXPECT_NEAR(longer(), 0, 1e-12);
+}
+
 TEST(FitMachine, WorkingSetsGiveAPointEachAndTheLargestIsTheMemorysOwn) {
   Measurements m = FakeSource(3).measurements();
   m.copies = {{Bytes(1e6), {2e6 / 8e9, 2e6 / 8e9, 2e6 / 8e9}, {}, Bytes(6.4e7)},

@@ -53,6 +53,7 @@ Measurements full() {
   m.copy_besides = {
       {"pcie3", {Bytes(64e6)}, m.collectives[0].call, {1.5}, {2.5}, {3.5}, {4.5}, 0.25}};
   m.elementwise = {{{RowKernel::relu_gradient, DType::fp32, 256, 4096}, {1.5e-5}, {{7.0, "d"}}}};
+  m.gaps = {{false, 1.3e-6}, {true, 2.8e-6}};
   m.pairs = {{0, 1, Bytes(67108864), {2.5e-4}}};
   RankLoad load{{0.25, 0.5}, {{0.75, "slowed"}}};
   load.clock_mhz = 1755;
@@ -150,6 +151,10 @@ TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
   expect_same_dropped(read.copies[0].dropped, m.copies[0].dropped);
   expect_same_dropped(read.optimizers[0].dropped, m.optimizers[0].dropped);
   EXPECT_EQ(read.launches.at(0).seconds, m.launches[0].seconds);
+  ASSERT_EQ(read.gaps.size(), 2U);
+  EXPECT_FALSE(read.gaps[0].collectives);
+  EXPECT_TRUE(read.gaps[1].collectives);
+  EXPECT_EQ(read.gaps[1].seconds, 2.8e-6);
   expect_same_dropped(read.launches[0].dropped, m.launches[0].dropped);
   EXPECT_EQ(read.copies[0].working_set, m.copies[0].working_set);
   EXPECT_EQ(read.optimizers[0].working_set, m.optimizers[0].working_set);

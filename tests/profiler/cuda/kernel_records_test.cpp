@@ -161,6 +161,30 @@ TEST(KernelRecords, channels_are_the_grid_of_nccl) {
   EXPECT_EQ(channels_of(kernel("sgemm", {24, 1, 1}, 0, 1)), std::nullopt);
 }
 
+TEST(KernelRecords, the_usual_gap_is_the_busiest_streams_without_waits_and_collectives) {
+  Trace trace;
+  std::uint64_t now = 1000;
+  for (int i = 0; i < 30; ++i) {
+    trace.kernels.push_back(kernel("sgemm", {4, 1, 1}, now, now + 5000));
+    now += 5000 + (i % 3 == 0 ? 1200 : 1400);
+  }
+  EXPECT_NEAR(usual_gap(trace).value().value(), 1.4e-6, 1e-12);
+  trace.kernels.push_back(kernel("sgemm", {4, 1, 1}, now + 100'000, now + 101'000));  // waited
+  Kernel summed = kernel("ncclDevKernel_AllReduce", {24, 1, 1}, 2000, 90'000);
+  trace.kernels.push_back(summed);
+  Kernel elsewhere = kernel("fill", {1, 1, 1}, 3000, 3100);
+  elsewhere.stream = summed.stream + 1;
+  trace.kernels.push_back(elsewhere);
+  EXPECT_NEAR(usual_gap(trace).value().value(), 1.4e-6, 1e-12);
+  // A copy between two kernels has a gap on either side.
+  trace.transfers.push_back({"copy device to device", 64, 0, trace.kernels[0].stream, 6500, 6800});
+  EXPECT_TRUE(usual_gap(trace));
+  trace.kernels.resize(5);
+  trace.transfers.clear();
+  EXPECT_FALSE(usual_gap(trace));
+  EXPECT_FALSE(usual_gap({}));
+}
+
 TEST(KernelRecords, a_huge_grid_does_not_overflow) {
   constexpr int kMost = std::numeric_limits<int>::max();
   EXPECT_GT(kernel("k", {kMost, 65535, 65535}, 0, 1).blocks(), 9e18);

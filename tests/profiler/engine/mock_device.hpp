@@ -227,6 +227,9 @@ class MockDevice : public Device {
                                                  const std::function<void()>& /*work*/) override {
     return std::nullopt;
   }
+  [[nodiscard]] std::optional<Seconds> gap(const std::function<void()>& /*work*/) override {
+    return std::nullopt;
+  }
   void barrier() override {}
   void maximum(std::span<double> /*values*/) override {}
 
