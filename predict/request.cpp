@@ -57,6 +57,8 @@ NetworkSeries family(const std::string& spec, const Sweep& sweep) {
   series.at = [spec, key = sweep.key](double value) {
     return network_from(with_key(spec, key, value));
   };
+  const ModelSize size = size_of(with_key(spec, sweep.key, sweep.values.front()));
+  if (size.what == sweep.key) series.grain = size.axis.grain;
   for (double end : {sweep.values.front(), sweep.values.back()}) static_cast<void>(series.at(end));
   return series;
 }
