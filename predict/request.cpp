@@ -139,6 +139,14 @@ void check_exchange(const Query& query, const Options& options) {
     throw InputError(
         "--link", "cannot change a step that exchanges nothing (--strategy no-sync); leave it out");
   }
+  const bool one = std::any_of(query.gpus.begin(), query.gpus.end(),
+                               [](const NodeLayout& layout) { return layout.gpus() == 1; });
+  if (one && query.gpus != kOneGpu && (options.rank_strategies || !options.requirements.empty()))
+    throw InputError("--gpus", "'" + shown(*options.gpus) + "' holds a count of 1, on which " +
+                                   (options.rank_strategies ? "--rank-strategies has nothing to "
+                                                              "compare"
+                                                            : "--require has nothing to solve") +
+                                   "; leave it out");
   if (query.gpus != kOneGpu) return;
   const auto useless = [](const char* flag) {
     throw InputError(flag,

@@ -219,7 +219,9 @@ class Inverse {
     GpuCounts counts(most_units(nodes), [&](int units) { return count_of(units, each, nodes); });
     if (counts.last() > 0) row_.useful = counts.useful();
     row_.gpus_step = each;
-    const Axis axis{1, static_cast<double>(counts.last()),
+    // One GPU has a speedup of 1, every efficiency and no exchange; it is no answer.
+    const double fewest = nodes ? 1 : 2;
+    const Axis axis{fewest, static_cast<double>(counts.last()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
     if (axis.now > axis.high) return;
     UnknownRow row =

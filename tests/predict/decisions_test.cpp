@@ -280,6 +280,18 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
   }
 }
 
+TEST(Require, one_gpu_is_no_answer_and_no_question) {
+  const RequirementRow row = answer(require("efficiency=0.99")).requirements.front();
+  EXPECT_EQ(find(row, Unknown::gpus).solution.outcome, Outcome::never);
+  EXPECT_GE(find(row, Unknown::gpus).solution.value, 2);
+  Options o = require("speedup=1");
+  o.gpus = "1,2";
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "'1,2'", "leave it out"});
+  o = rank();
+  o.gpus = "2,1";
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "nothing to compare"});
+}
+
 TEST(Require, cuts_no_figure) {
   for (const char* requirement : {"communication-share=10%", "efficiency=0.987654321"}) {
     Options o = require(requirement);
@@ -338,7 +350,7 @@ TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
   const RequirementRow& row = document.requirements.front();
   for (const UnknownRow& u : row.unknowns) {
     if (u.unknown == Unknown::gpus) {
-      EXPECT_EQ(u.solution.outcome, Outcome::boundary);  // one GPU
+      EXPECT_EQ(u.solution.outcome, Outcome::never);  // but one GPU
     }
   }
   const ForecastDocument unmet = answer(require("speedup=1000"));
