@@ -50,7 +50,9 @@ Step device_step(const Machine& machine, const StepSample& sample, const Network
   Machine device = machine;
   device.host = {};
   device.sustained.reset();
-  return StepModel(device, Link{}, network, job).run();
+  // Its parts alone, whatever whole steps say beyond them.
+  const ProductTable products(device, job.dtype);
+  return StepModel(device, products, Link{}, network, job, WorkScale{}).run();
 }
 
 double compute_seconds(const Step& step) {

@@ -1,7 +1,12 @@
 #include "cli/program.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -32,6 +37,17 @@ int run_program(std::string_view name, const std::function<ExitCode()>& body) {
   } catch (const std::exception& error) {
     return fail(ExitCode::device, error.what());
   }
+}
+
+std::size_t terminal_columns() {
+  if (const char* text = std::getenv("COLUMNS")) {
+    std::size_t columns = 0;
+    const char* const end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, columns);
+    if (error == std::errc() && stop == end && columns > 0) return columns;
+  }
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 std::string version_text(std::string_view program) {

@@ -46,6 +46,7 @@ void append_forecast(JsonObject& members, const Forecast& forecast) {
   members.emplace_back("buckets", forecast.buckets);
   members.emplace_back("one_gpu_step_time_s", forecast.one_gpu_step_s);
   members.emplace_back("one_gpu_measured", forecast.one_gpu_measured);
+  members.emplace_back("work_scale", forecast.work_scale);
   members.emplace_back("sensitivity", sensitivity_json(forecast));
 }
 

@@ -4,7 +4,6 @@ namespace ddpx::io {
 namespace {
 
 constexpr int kMostGpus = 1024;
-constexpr double kHighestPrice = 1e9;
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestCurrency = 8;
 
@@ -32,8 +31,10 @@ Prices prices_from_json(std::string_view text, std::string_view place) {
       if (other.name == machine.name) from.at("name").refuse("is given twice; name each once");
     }
     machine.gpus = from.at("gpus").integer(1, kMostGpus);
-    machine.per_hour = from.at("price_per_hour").between(0, kHighestPrice);
-    if (machine.per_hour <= 0) from.at("price_per_hour").refuse_value("a price above 0");
+    const Reader price = from.at("price_per_hour");
+    machine.per_hour = price.number();
+    if (machine.per_hour < kLeastPrice || machine.per_hour > kMostPrice)
+      price.refuse_value(kAcceptedPrice);
     if (const auto link = from.find("link")) machine.link = short_label(*link, kLongestName);
     prices.machines.push_back(std::move(machine));
   }

@@ -32,9 +32,8 @@ struct Compute {
   [[nodiscard]] double total() const { return accumulation + forward + backward + optimizer; }
 };
 
-// K micro-batches on one GPU; `timed` is a plain one-GPU step's time by the stopwatch over the
-// model's.
-Compute compute_of(const Machine& machine, const Network& network, const Job& job, double timed) {
+// K micro-batches on one GPU.
+Compute compute_of(const Machine& machine, const Network& network, const Job& job) {
   Job alone = job;
   alone.batch_per_rank = job.samples_per_micro_batch();
   alone.scaling = Scaling::weak;
@@ -43,7 +42,7 @@ Compute compute_of(const Machine& machine, const Network& network, const Job& jo
   alone.strategy.micro_batches = job.strategy.micro_batches;
   const Step step = StepModel(machine, Link{}, network, alone).run();
   const double device = (step.total() - step.term(Term::host)).value();
-  const double stretch = device > 0 ? timed * step.total().value() / device : timed;
+  const double stretch = device > 0 ? step.total().value() / device : 1;
   const auto part = [&](Term term) { return step.term(term).value() * stretch; };
   return {part(Term::accumulation), part(Term::forward), part(Term::backward),
           part(Term::optimizer)};
@@ -110,8 +109,7 @@ Seconds baseline_step(Baseline baseline, const Machine& machine, const Link& lin
     const double per_gpu = job.samples_per_step() / job.gpus;
     return Seconds(one.one_gpu_step_s * per_gpu / job.one_gpu().samples_per_step());
   }
-  const double timed = one.one_gpu_step_s / one.one_gpu_step.total().value();
-  const Compute compute = compute_of(machine, network, job, timed);
+  const Compute compute = compute_of(machine, network, job);
   const double exchange = communication(link, network, job);
   if (baseline == Baseline::b1) return Seconds(std::max(compute.total(), exchange));
   // One FSDP unit has no neighbour to overlap with.

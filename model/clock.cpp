@@ -12,13 +12,13 @@ constexpr double kPowerExponent = 3;
 
 }  // namespace
 
-double clock_factor(const Machine& machine, double busy, double z) {
+double clock_factor(const Machine& machine, double busy, double z, bool hot) {
   double factor = 1.0;
   if (machine.boost) {
     const double full = std::clamp(machine.boost->shifted(z), 0.05, 1.0);
     factor = std::max(full, std::pow(busy, 1.0 / kPowerExponent));
   }
-  if (machine.sustained) factor *= machine.sustained->shifted(z);
+  if (machine.sustained && hot) factor *= machine.sustained->shifted(z);
   return factor;
 }
 

@@ -13,6 +13,7 @@ namespace ddpx {
 // limit bounds the average of busy x f^3, so the clock may rise to the
 // inverse cube root of that, up to the full clock; heat that builds up over a long run lowers both
 // alike. `z` moves boost and sustained by standard errors. 1 for a machine that knows neither.
-[[nodiscard]] double clock_factor(const Machine& machine, double busy, double z);
+// `hot` is after a long run: a step on one GPU, which speedup is against, is timed in a short one.
+[[nodiscard]] double clock_factor(const Machine& machine, double busy, double z, bool hot = true);
 
 }  // namespace ddpx

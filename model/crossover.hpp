@@ -23,7 +23,7 @@ struct Crossing {
   // Log-log interpolation between the bracket's points; low and high where the interval's edges
   // cross.
   Interval x;
-  double bracket_low = 0;  // the sweep points it lies between
+  double bracket_low = 0;  // the points it lies between
   double bracket_high = 0;
   PaysSide pays = PaysSide::below;  // on which side another GPU pays
 };

@@ -39,6 +39,8 @@ std::string_view name(Cause cause) {
       return "host";
     case Cause::slow_rank:
       return "slow_rank";
+    case Cause::slow_compute:
+      return "slow_compute";
     case Cause::loader:
       return "loader";
     case Cause::unexplained:
@@ -64,9 +66,13 @@ Diagnosis diagnose(const Observation& o) {
   const auto add = [&](Cause cause, Seconds explains, std::optional<int> rank = std::nullopt) {
     result.findings.push_back({cause, std::max(Seconds{}, explains), rank});
   };
-  if (const auto slow = slowest_of(o.ranks.compute))
+  if (const auto slow = slowest_of(o.ranks.compute)) {
     add(Cause::slow_rank, slow->late,
         slow->late > slow->median * kSlowRank ? std::optional(slow->rank) : std::nullopt);
+    // One GPU's step holds the update too, so that this is the least of it.
+    if (o.one && slow->median > o.one->time * o.work * (1 + kSlowRank))
+      add(Cause::slow_compute, slow->median - o.one->time * o.work);
+  }
   Seconds data{};
   if (const auto slow = slowest_of(o.ranks.data)) {
     data = slow->late;
@@ -98,8 +104,13 @@ Diagnosis diagnose(const Observation& o) {
   result.not_communication = o.exchange && std::max(o.exchange->exposed, o.exchange->high) < least;
   if (result.findings.empty()) return result;
   const Finding& largest = result.findings.front();
+  const Finding* all = result.finding(Cause::slow_compute);
+  const Finding* one = result.finding(Cause::slow_rank);
   if (largest.explains >= least) {
     result.verdict = largest.cause;
+  } else if (all != nullptr && all->explains + one->explains >= least) {
+    // A slow rank and slow ranks only together.
+    result.verdict = one->explains > all->explains ? Cause::slow_rank : Cause::slow_compute;
   } else if (o.exchange && o.exchange->exposed >= least) {
     // Transfer and latency only together.
     result.verdict = o.exchange->latency_share > 0.5 ? Cause::latency : Cause::communication;

@@ -4,6 +4,7 @@
 //   communication, latency   the forecast over the link, split by the latency's part of it
 //   host                     time the device is idle (NCCL's kernels count as busy)
 //   slow rank                the slowest rank's compute less the median's
+//   slow compute             the median rank's compute less one GPU's step for the same work
 //   loader                   the wait for data
 //
 // The largest that explains half of the excess is the verdict. Wall times of a synchronous step are
@@ -19,7 +20,16 @@
 
 namespace ddpx {
 
-enum class Cause { none, communication, latency, host, slow_rank, loader, unexplained };
+enum class Cause {
+  none,
+  communication,
+  latency,
+  host,
+  slow_rank,
+  slow_compute,
+  loader,
+  unexplained
+};
 [[nodiscard]] std::string_view name(Cause cause);
 
 // A measured optimizer step.

@@ -49,42 +49,24 @@ Interval reciprocal_scaled(const Interval& seconds, double samples) {
 struct OneGpu {
   StepModel model;
   Step step;
-  // The machine's own timing of exactly that job.
+  // The machine's own timing of exactly that job, which no constant moves.
   const MeasuredStep* measured = nullptr;
-  double fed = 0;  // the least that the loaders take for the step
 
-  [[nodiscard]] double seconds(const Step& modelled) const {
-    return measured ? std::max(fed, measured->time.value.value()) : modelled.total().value();
-  }
   [[nodiscard]] double seconds(const Shift& shift) const {
-    return seconds(measured ? step : model.run(shift));
+    return (measured ? step : model.run(shift)).total().value();
   }
   [[nodiscard]] double residual(double of_the_model) const {
     return measured ? measured->time.relative_error : of_the_model;
   }
 };
 
-const MeasuredStep* measured_one_gpu_step(const Machine& machine, const Network& network,
-                                          const Job& job) {
-  for (const MeasuredStep& step : machine.one_gpu_steps) {
-    const bool same =
-        step.network == network.name && step.batch == job.one_gpu().samples_per_micro_batch() &&
-        step.dtype == job.dtype && step.optimizer == job.optimizer && step.engine == job.engine;
-    if (same) return &step;
-  }
-  return nullptr;
-}
-
 OneGpu one_gpu_for(const Machine& machine, const ProductTable& products, const Link& link,
                    const Network& network, const Job& job) {
-  OneGpu one{StepModel(machine, products, link, network, job.one_gpu()),
-             {},
-             job.gpus > 1 ? measured_one_gpu_step(machine, network, job) : nullptr};
+  OneGpu one{StepModel(machine, products, link, network, job.one_gpu()), {}};
   one.step = one.model.run();
   // Where the host bounds both steps its speed cancels in their ratio, which a measurement of one
   // of them would break.
-  if (one.step.term(Term::host).value() > 0) one.measured = nullptr;
-  if (job.loader) one.fed = job.one_gpu().samples_per_step() / job.loader->rate(1);
+  if (!(one.step.term(Term::host).value() > 0)) one.measured = one.model.work_scale().measured;
   return one;
 }
 
@@ -92,7 +74,8 @@ Forecast point(const StepModel& many, const OneGpu& one, const Job& job) {
   Forecast f;
   f.step = many.run();
   f.one_gpu_step = one.step;
-  const Rates rates{f.step.total().value(), one.seconds(one.step)};
+  f.work_scale = one.model.work_scale().factor;
+  const Rates rates{f.step.total().value(), one.step.total().value()};
   f.one_gpu_step_s = rates.one;
   f.one_gpu_measured = one.measured != nullptr;
   const double speedup = rates.speedup(job);
@@ -171,6 +154,25 @@ void draw(Forecast& f, const StepModel& many, const OneGpu& one, const Job& job,
   f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
 }
 
+// On one GPU the machine's own timing is all there is to be unsure of, and what the model makes of
+// further micro-batches.
+void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, double residual) {
+  const double device = (f.step.total() - f.step.term(Term::loader)).value();
+  const double further = job.strategy.micro_batches > 1 ? residual : 0;
+  const Interval moved =
+      around(device, kNormalQuantile90 * std::hypot(timed.time.relative_error, further));
+  const double fed = job.loader ? job.samples_per_step() / job.loader->rate(1) : 0;
+  f.step_time_s = {f.step.total().value(), std::max(fed, moved.low), std::max(fed, moved.high)};
+  f.sensitivity = {};
+}
+
+// One standard error of a step beside its constants'.
+double residual_of(const Machine& machine, const Job& job, const WorkScale& scale) {
+  if (job.gpus == 1) return std::hypot(machine.residual, scale.error());
+  return is_validated(job.strategy) ? machine.residual
+                                    : std::hypot(machine.residual, kUnvalidatedError);
+}
+
 }  // namespace
 
 std::string_view name(Verdict verdict) {
@@ -191,34 +193,6 @@ Verdict verdict_of(const Interval& speedup) {
   return Verdict::too_close;
 }
 
-Forecast on_measured_step(const Machine& machine, const Network& network, const Job& job,
-                          Forecast f) {
-  const MeasuredStep* plain = job.gpus > 1 ? nullptr : measured_one_gpu_step(machine, network, job);
-  if (plain == nullptr || f.one_gpu_step.term(Term::host).value() > 0) return f;
-  const double measured = plain->time.value.value();
-  const Seconds modelled = f.one_gpu_step.total() - f.one_gpu_step.term(Term::loader);
-  const auto fed = [&](const Job& j) {
-    return j.loader ? j.samples_per_step() / j.loader->rate(1) : 0.0;
-  };
-  Seconds& wait = f.step.terms[static_cast<std::size_t>(Term::loader)];
-  wait = {};
-  for (Seconds& term : f.step.terms) term *= measured / modelled.value();
-  const double device = f.step.total().value();
-  const double least = fed(job);
-  wait = Seconds(std::max(0.0, least - device));
-  const double further = job.strategy.micro_batches > 1 ? machine.residual : 0;
-  const Interval moved =
-      around(device, kNormalQuantile90 * std::hypot(plain->time.relative_error, further));
-  f.step_time_s = {std::max(least, moved.value), std::max(least, moved.low),
-                   std::max(least, moved.high)};
-  f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
-  f.one_gpu_step_s = std::max(fed(job.one_gpu()), measured);
-  f.one_gpu_measured = true;
-  f.sensitivity = {};
-  f.speedup = around(Rates{f.step_time_s.value, f.one_gpu_step_s}.speedup(job), 0);
-  return f;
-}
-
 Forecast point_forecast(const Machine& machine, const Link& link, const Network& network,
                         const Job& job) {
   return point_forecast(machine, ProductTable(machine, job.dtype), link, network, job);
@@ -232,7 +206,6 @@ Forecast point_forecast(const Machine& machine, const ProductTable& products, co
 struct PointForecasts::Known {
   struct One {
     Job job;  // on one GPU
-    bool of_many = false;
     OneGpu step;
   };
   std::optional<One> one;
@@ -256,9 +229,8 @@ Forecast PointForecasts::of(const Link& link, const Job& job) {
   }
   const Job alone = job.one_gpu();
   std::optional<Known::One>& one = known_->one;
-  if (!one || one->of_many != (job.gpus > 1) || one->job != alone)
-    one.emplace(
-        Known::One{alone, job.gpus > 1, one_gpu_for(machine_, products_, link, network_, job)});
+  if (!one || one->job != alone)
+    one.emplace(Known::One{alone, one_gpu_for(machine_, products_, link, network_, job)});
   return point(*many, one->step, job);
 }
 
@@ -268,9 +240,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   const StepModel many(machine, products, link, network, job);
   const OneGpu one = one_gpu_for(machine, products, link, network, job);
   Forecast f = point(many, one, job);
-  const double residual = is_validated(job.strategy) || job.gpus == 1
-                              ? machine.residual
-                              : std::hypot(machine.residual, kUnvalidatedError);
+  const double residual = residual_of(machine, job, one.model.work_scale());
   if (options.conformal_half_width) {
     const double half = *options.conformal_half_width;
     f.step_time_s = around(f.step_time_s.value, half);
@@ -280,6 +250,8 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   } else {
     propagate(f, many, one, job, residual);
   }
+  if (job.gpus == 1 && one.measured && !options.conformal_half_width)
+    around_timed_step(f, *one.measured, job, machine.residual);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   return f;

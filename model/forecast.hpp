@@ -35,11 +35,10 @@ struct ForecastOptions {
 
 struct Forecast {
   Step step;          // N GPUs
-  Step one_gpu_step;  // K = 1, as the model has it
-  // What speedup is measured against: the machine's own timing of exactly that job where it holds
-  // one, else the model's.
+  Step one_gpu_step;  // K = 1: what speedup is measured against
   double one_gpu_step_s = 0;
-  bool one_gpu_measured = false;
+  bool one_gpu_measured = false;  // it is the machine's own timing of exactly that job
+  double work_scale = 1;          // its compute over the model's parts (work_scale.hpp)
   Interval step_time_s;
   Interval speedup;
   Interval samples_per_s;
@@ -54,13 +53,6 @@ struct Forecast {
 // Throws InputError for jobs and machines that do not fit together (see StepModel).
 [[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,
                                 const Job& job, const ForecastOptions& options = {});
-
-// A forecast of one GPU moved onto the machine's own timing of that job's plain step: what the
-// speedup of more GPUs is measured against, so that steps on one GPU and on several can be
-// compared. Terms, step and samples per second move alike. As it is where the machine holds no such
-// timing, or the host bounds the step.
-[[nodiscard]] Forecast on_measured_step(const Machine& machine, const Network& network,
-                                        const Job& job, Forecast forecast);
 
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,

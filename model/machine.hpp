@@ -11,6 +11,7 @@
 
 #include "model/contention.hpp"
 #include "model/link.hpp"
+#include "model/network_spec.hpp"
 
 namespace ddpx {
 
@@ -166,6 +167,16 @@ class ProductTable {
   // own times and asks for none.)
   [[nodiscard]] ProductPrice price(const Product& product) const;
 
+  // A one-GPU step that the machine timed, over what the model has it take (work_scale.hpp).
+  struct StepRatio {
+    const MeasuredStep* step;
+    SpecSizes sizes;
+    double log_batch;  // to base 2, as the sizes
+    double log_ratio;
+  };
+  // Those of generated networks in this dtype that the device bounds. As unsafe as the entries.
+  [[nodiscard]] const std::vector<StepRatio>& step_ratios() const;
+
  private:
   struct Entry {
     double log_rows, log_in, log_out;
@@ -187,6 +198,7 @@ class ProductTable {
   [[nodiscard]] ProductPrice carried(const Product& product) const;
   mutable std::vector<std::pair<Product, ProductPrice>> recent_;
   mutable std::size_t oldest_ = 0;
+  mutable std::optional<std::vector<StepRatio>> ratios_;
 };
 
 }  // namespace ddpx

@@ -128,12 +128,7 @@ std::vector<std::string_view> words_of(std::string_view spec) {
   return words;
 }
 
-}  // namespace
-
-bool is_network_spec(std::string_view text) { return find_generator(text) != nullptr; }
-
-Network network_from(std::string_view spec) {
-  const Generator& generator = generator_of(spec);
+std::vector<double> values_of(const Generator& generator, std::string_view spec) {
   std::vector<double> values;
   for (const Key& key : generator.keys) values.push_back(key.standard);
   std::vector<bool> given(values.size());
@@ -145,7 +140,36 @@ Network network_from(std::string_view spec) {
     values[i] = value_of(generator.keys[i], word,
                          equals == std::string_view::npos ? "" : word.substr(equals + 1));
   }
-  return generator.make(values);
+  return values;
+}
+
+}  // namespace
+
+bool is_network_spec(std::string_view text) { return find_generator(text) != nullptr; }
+
+Network network_from(std::string_view spec) {
+  const Generator& generator = generator_of(spec);
+  return generator.make(values_of(generator, spec));
+}
+
+std::optional<SpecSizes> sizes_of(std::string_view spec) {
+  const Generator* generator = find_generator(spec);
+  if (generator == nullptr) return std::nullopt;
+  try {
+    SpecSizes sizes{generator->name, values_of(*generator, spec)};
+    for (double& value : sizes.log2_values) value = std::log2(value);
+    return sizes;
+  } catch (const InputError&) {
+    return std::nullopt;  // a file's own name that only begins as a generator's
+  }
+}
+
+std::optional<double> doublings_between(const SpecSizes& a, const SpecSizes& b) {
+  if (a.generator != b.generator) return std::nullopt;
+  double squares = 0;
+  for (std::size_t i = 0; i < a.log2_values.size(); ++i)
+    squares += (a.log2_values[i] - b.log2_values[i]) * (a.log2_values[i] - b.log2_values[i]);
+  return std::sqrt(squares);
 }
 
 std::string with_key(std::string_view spec, std::string_view key, double value) {

@@ -4,8 +4,10 @@
 // to the same network.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/network.hpp"
 
@@ -17,6 +19,15 @@ namespace ddpx {
 // Throws InputError, and nothing else, for an unknown generator and for a key that is unknown,
 // given twice, not a whole number or out of range; it names the word and what is accepted.
 [[nodiscard]] Network network_from(std::string_view spec);
+
+// The values of a generator's keys as such a text gives them; nullopt for any other text.
+struct SpecSizes {
+  std::string_view generator;
+  std::vector<double> log2_values;
+};
+[[nodiscard]] std::optional<SpecSizes> sizes_of(std::string_view spec);
+// How far apart two networks of one generator are, in doublings of their keys; nullopt of two.
+[[nodiscard]] std::optional<double> doublings_between(const SpecSizes& a, const SpecSizes& b);
 
 // The same text with `key` set to `value`, as a sweep over widths needs it. Throws InputError, in
 // the name of --sweep, where the generator has no such key or the key no such value.

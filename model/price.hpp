@@ -7,11 +7,17 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/two_level.hpp"
 
 namespace ddpx {
+
+// Per hour, of a GPU or of a machine.
+inline constexpr double kLeastPrice = 1e-6;
+inline constexpr double kMostPrice = 1e9;
+inline constexpr std::string_view kAcceptedPrice = "a price per hour from 1e-6 to 1e9";
 
 struct MachinePrice {
   std::string name;

@@ -77,8 +77,10 @@ constexpr std::array kConstants{Constant{"products", slow_products},
                                 Constant{"link latency", late_link},
                                 Constant{"host", slow_host}};
 
-double seconds(const Inputs& in, const Job& job) {
-  return StepModel(in.machine, in.link, in.network, job).run().total().value();
+// The scale stays: it is of the machine's parts as they were measured.
+double seconds(const Inputs& in, const Job& job, const WorkScale& scale) {
+  const ProductTable products(in.machine, job.dtype);
+  return StepModel(in.machine, products, in.link, in.network, job, scale).run().total().value();
 }
 
 }  // namespace
@@ -86,12 +88,13 @@ double seconds(const Inputs& in, const Job& job) {
 std::vector<Elasticity> elasticities(const Machine& machine, const Link& link,
                                      const Network& network, const Job& job) {
   const Inputs usual{machine, link, network};
-  const double step = seconds(usual, job);
+  const WorkScale scale = work_scale(machine, ProductTable(machine, job.dtype), network, job);
+  const double step = seconds(usual, job, scale);
   std::vector<Elasticity> list;
   for (const Constant& constant : kConstants) {
     Inputs worse = usual;
     constant.worsen(worse);
-    list.push_back({constant.name, std::log(seconds(worse, job) / step) / std::log(kWorse)});
+    list.push_back({constant.name, std::log(seconds(worse, job, scale) / step) / std::log(kWorse)});
   }
   return list;
 }

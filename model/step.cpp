@@ -89,7 +89,7 @@ StepModel::StepModel(const Machine& machine, const Link& link, const Network& ne
     : StepModel(machine, ProductTable(machine, job.dtype), link, network, job) {}
 
 StepModel::StepModel(const Machine& machine, const ProductTable& products, const Link& link,
-                     const Network& network, const Job& job)
+                     const Network& network, const Job& job, std::optional<WorkScale> scale)
     : machine_(machine), link_(&link), network_(network), job_(job) {
   check(job);
   if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
@@ -110,6 +110,7 @@ StepModel::StepModel(const Machine& machine, const ProductTable& products, const
   }
   working_set_ = working_set();
   work_extrapolated_ = extrapolated_;
+  scale_ = scale ? *scale : ddpx::work_scale(machine, products, network, job);
   join();
 }
 
@@ -247,7 +248,7 @@ double StepModel::settled_clock(const Shift& shift) const {
   double factor = 1.0;
   for (int round = 0; round < 2; ++round)
     factor = clock_factor(machine_, busy_share(simulate(shift, factor, nullptr)),
-                          shift.of(Source::clock));
+                          shift.of(Source::clock), job_.gpus > 1);
   return factor;
 }
 

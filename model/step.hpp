@@ -16,6 +16,7 @@
 #include "model/blocks.hpp"
 #include "model/strategy.hpp"
 #include "model/timeline.hpp"
+#include "model/work_scale.hpp"
 
 namespace ddpx {
 
@@ -91,8 +92,9 @@ class StepModel {
   StepModel(const Machine& machine, const Link& link, const Network& network, const Job& job);
   // The same with the machine's products of the job's dtype looked up already, for several models
   // of one machine.
+  // `scale` in place of what the machine's one-GPU steps say of the work.
   StepModel(const Machine& machine, const ProductTable& products, const Link& link,
-            const Network& network, const Job& job);
+            const Network& network, const Job& job, std::optional<WorkScale> scale = {});
 
   // Whether over() can answer for `job` over `link`: the same work on each of several GPUs.
   [[nodiscard]] bool shares_work(const Link& link, const Job& job) const;
@@ -109,6 +111,7 @@ class StepModel {
   [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
   // Every collective of a step, in no order of time: buckets, or unit by unit (the root last).
   [[nodiscard]] std::span<const Exchange> exchanges() const { return collectives_; }
+  [[nodiscard]] const WorkScale& work_scale() const { return scale_; }
   // Whether a shape, a message size or a rank count lies outside what was measured.
   [[nodiscard]] bool extrapolated() const { return extrapolated_; }
 
@@ -192,7 +195,8 @@ class StepModel {
   // Per bucket, then ZeRO's all-gather; FSDP: all-gather, reduce-scatter and, of HSDP, all-reduce
   // of each unit.
   std::vector<Exchange> collectives_;
-  Blocks blocks_;          // of per-block sharding
+  Blocks blocks_;  // of per-block sharding
+  WorkScale scale_;
   double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
   Bytes working_set_{};  // touched once or more in every step

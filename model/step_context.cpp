@@ -30,6 +30,12 @@ double rate_between(const std::optional<Estimate<BytesPerSecond>>& measured, Eng
   return measured && engine == Engine::native ? 1.0 / measured->shifted(z).value() : usual;
 }
 
+// Nobody timed that several GPUs have what makes one GPU's step slower or faster than its parts.
+double scaled(const WorkScale& scale, const Job& job, double z) {
+  if (job.gpus == 1) return scale.factor;
+  return scale.factor * std::exp(z * scale.error());
+}
+
 }  // namespace
 
 StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t)
@@ -37,6 +43,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       shift(s),
       timeline(t),
       clock(clock_factor),
+      scale(scaled(m.scale_, m.job_, s.of(Source::compute))),
       copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
                                 s.of(Source::memory))),
       forward_rate(rate_between(m.machine_.forward_bandwidth, m.job_.engine, s.of(Source::memory),
@@ -99,7 +106,7 @@ double StepModel::Context::backward(const Shape& shape) const {
 
 double StepModel::Context::optimizer() const {
   const Job& job = model.job_;
-  const double share = 1.0 / job.strategy.shards(job.gpus);
+  const double share = scale / job.strategy.shards(job.gpus);
   const auto& captured = model.network_.captured;
   if (captured && captured->optimizer == job.optimizer)
     return captured->optimizer_time.value() * share;
@@ -107,7 +114,7 @@ double StepModel::Context::optimizer() const {
              bandwidth(model.machine_.update_bandwidth(job.optimizer),
                        model.machine_.update_points(job.optimizer), model.working_set_,
                        shift.of(Source::memory)) +
-         gap;
+         scale * gap;
 }
 
 double StepModel::Context::collective(std::size_t i) const {

@@ -23,6 +23,7 @@ struct StepModel::Context {
   const Shift& shift;
   Timeline* timeline;
   double clock;      // compute time over the calibrated (short-run) time
+  double scale;      // the work of a one-GPU step over its parts (work_scale.hpp)
   double copy_rate;  // seconds per byte of memory traffic
   // The same of what a layer does between its products.
   double forward_rate;
@@ -45,7 +46,7 @@ struct StepModel::Context {
 
   [[nodiscard]] double product(const Work& work) const {
     const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;
-    return work.seconds * std::max(0.05, moved) * clock;
+    return work.seconds * std::max(0.05, moved) * clock * scale;
   }
   // A product was timed in a row of its like, so that its time has the gaps of its kernels; in a
   // step with collectives these are longer.
@@ -65,12 +66,12 @@ struct StepModel::Context {
   }
   // What a layer does between its products, and kernels whose own times are known.
   [[nodiscard]] double between_forward(const Shape& shape) const {
-    return shape.forward_traffic * forward_rate +
-           traffic(shape.forward_casts, shape.forward_kernels);
+    return scale * (shape.forward_traffic * forward_rate +
+                    traffic(shape.forward_casts, shape.forward_kernels));
   }
   [[nodiscard]] double between_backward(const Shape& shape) const {
-    return shape.backward_traffic * backward_rate +
-           traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory;
+    return scale * (shape.backward_traffic * backward_rate +
+                    traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory);
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before.

@@ -127,9 +127,9 @@ double StepModel::Queue::beside_memory(double alone) {
 void StepModel::Queue::settle(std::size_t count) {
   const double now = context_.now;
   const double delay = waits_ ? 0.0 : context_.collective_delay;
-  for (std::size_t i = 0; i < begun_; ++i) {
+  while (ended_ < begun_ && !(all_[ended_].end > now)) ++ended_;
+  for (std::size_t i = ended_; i < begun_; ++i) {
     Entry& entry = all_[i];
-    if (entry.end <= now) continue;
     const double left = entry.end - std::max(entry.start, now);
     // One that starts later starts when the one before it has ended.
     if (entry.start > now && i > 0) entry.start = std::max(now, all_[i - 1].end);

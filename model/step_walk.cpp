@@ -55,13 +55,24 @@ void StepModel::synchronised(Context& c, Step& step) const {
       queue.launch(launched);
     }
   };
+  // Copies into a bucket that is not full yet and the next layer's memory-bound work are one piece:
+  // the queue's answer does not depend on where it is cut.
+  double copies = 0;
+  const auto run_memory_with_copies = [&](double alone) {
+    const double stretched = queue.beside_memory(copies + alone);
+    add(step, Term::copies, copies);
+    add(step, Term::backward, alone);
+    add(step, Term::contention, stretched - copies - alone);
+    c.now += stretched;
+    copies = 0;
+  };
   // DeepSpeed's stage 2 reduces on the stream that computes (overlap_comm is false by default).
   const bool overlap = job_.strategy.overlap && job_.strategy.sharding != Sharding::zero2;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
     const double start = c.now;
-    run_memory(c.between_backward(shape), Term::backward);
+    run_memory_with_copies(c.between_backward(shape));
     for (const Work& work : shape.backward) {
       if (work.seconds <= 0) continue;
       const double alone = c.product(work);
@@ -70,10 +81,15 @@ void StepModel::synchronised(Context& c, Step& step) const {
     }
     c.span(Stream::compute, "backward", i, start, c.now);
     if (layer.tensors == 0) continue;
-    run_memory(c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors)), Term::copies);
+    copies += c.traffic(2 * layer.gradient_bytes, static_cast<int>(layer.tensors));
     tensor += layer.tensors;
+    const bool completes =
+        overlap && launched < buckets_.size() && buckets_[launched].end <= tensor;
+    if (!completes && c.timeline == nullptr) continue;
+    run_memory_with_copies(0);
     if (overlap) launch_complete(tensor);
   }
+  run_memory_with_copies(0);
   launch_complete(tensor);
   queue.settle(buckets_.size());
   const double backward_end = c.now;
@@ -178,7 +194,8 @@ void StepModel::add_earlier(const Context& c, Step& step, const Step& one) const
   const bool share = sharding != Sharding::none && sharding != Sharding::zero1;
   const double kept = parameters_ / (share ? job_.strategy.shards(job_.gpus) : 1);
   double compute = (one.term(Term::forward) + one.term(Term::backward)).value();
-  compute += c.traffic(kAccumulateBytes * kept, static_cast<int>(tensors_));
+  // Elementwise work as the update's, which whole steps say the same of.
+  compute += c.scale * c.traffic(kAccumulateBytes * kept, static_cast<int>(tensors_));
   for (std::size_t t = 0; t < kTerms; ++t) {
     if (t == static_cast<std::size_t>(Term::forward) ||
         t == static_cast<std::size_t>(Term::backward))

@@ -91,6 +91,15 @@ std::string which_rank(const DiagnosedRun& run, Cause cause) {
   return found != nullptr && found->rank ? "rank " + std::to_string(*found->rank) : "a rank";
 }
 
+// Beside one slow rank: all of them may be slower than one GPU alone.
+std::string also_slow(const DiagnosedRun& run) {
+  const Finding* found = run.diagnosis.finding(Cause::slow_compute);
+  return found == nullptr ? ""
+                          : "; the median rank itself computes longer than one GPU takes for its "
+                            "share by " +
+                                time_text(found->explains);
+}
+
 std::string unexplained_text(const DiagnosedRun& run, const std::string& link, double parameters) {
   std::string text = "Nothing here explains it.";
   if (run.diagnosis.not_communication) {
@@ -163,9 +172,17 @@ DiagnosisWords diagnosis_words(const DiagnosedRun& run, const std::string& link,
           "the device is idle"};
     case Cause::slow_rank:
       return {begin + "A slow rank explains it: " + which_rank(run, Cause::slow_rank) +
-                  " computes longer than the median rank by " + explained(Cause::slow_rank) + ".",
+                  " computes longer than the median rank by " + explained(Cause::slow_rank) +
+                  also_slow(run) + ".",
               "that rank's GPU alone (ddpx-calibrate), its clocks, power and temperature "
               "(nvidia-smi -q), and the work it was given"};
+    case Cause::slow_compute:
+      return {begin +
+                  "Slower compute explains it: the median rank computes longer than one GPU "
+                  "takes for its whole share by " +
+                  explained(Cause::slow_compute) + ".",
+              "one GPU's step again while the others are busy: clocks, power and temperature "
+              "(nvidia-smi -q), host cores per rank, and the work each rank was given"};
     case Cause::loader:
       return {begin + "The loader explains it: " + which_rank(run, Cause::loader) + wait_text(run) +
                   ".",

@@ -132,6 +132,24 @@ std::string elasticity_line(const ForecastRow& row) {
                  {.rest = 2});
 }
 
+// What the machine's own timings of one-GPU steps did to the model's compute.
+std::string one_gpu_line(const ForecastRow& row) {
+  constexpr double kAlike = 5e-3;
+  const Forecast& f = row.forecast;
+  const bool moved = std::abs(f.work_scale - 1) > kAlike;
+  const std::string scale = factor_text(f.work_scale) + " of the model's";
+  if (f.one_gpu_measured) {
+    return wrapped(
+        (row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
+                          : "The plain step is the machine's own timing, ") +
+        time_text(Seconds(f.one_gpu_step_s)) +
+        (moved ? "; its compute is " + scale + (row.job.gpus > 1 ? ", so here too." : ".") : "."));
+  }
+  if (!moved) return "";
+  return wrapped("Compute is " + scale +
+                 ", as the machine's own one-GPU steps of the nearest sizes have it.");
+}
+
 // A speedup below 1, or above N by fewer updates per sample, is outside what the law can say.
 std::string amdahl_line(const ForecastRow& row) {
   if (!row.amdahl) return "";
@@ -184,18 +202,9 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
            std::string(name(row.job.engine)) + ", " + std::string(name(row.job.dtype)) + ", " +
            std::string(name(row.job.optimizer)) + "; bound by " +
            std::string(name(row.forecast.step.bound_by()));
-  const Forecast& f = row.forecast;
   std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
-  if (f.one_gpu_measured && row.job.gpus == 1) {
-    text += wrapped("The machine's own timing of the plain step, " +
-                    time_text(Seconds(f.one_gpu_step_s)) + ", split as the model splits its " +
-                    time_text(f.one_gpu_step.total()) + ".");
-  } else if (f.one_gpu_measured) {
-    text += wrapped("Speedup is against the measured one-GPU step, " +
-                    time_text(Seconds(f.one_gpu_step_s)) + "; the model's is " +
-                    time_text(f.one_gpu_step.total()) + ".");
-  }
+  text += one_gpu_line(row);
   text += elasticity_line(row);
   text += amdahl_line(row);
   text += interval_lines(row);

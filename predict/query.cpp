@@ -24,8 +24,7 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
-  row.forecast =
-      on_measured_step(machine, network, job, forecast(machine, setting.link, network, job));
+  row.forecast = forecast(machine, setting.link, network, job);
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(machine, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
@@ -34,62 +33,12 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
     row.conditions =
         conditions(row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
   }
-  if (setting.query.plan.asked()) {
-    const NodeLayout layout{setting.nodes, job.gpus / setting.nodes};
-    row.plan = plan_of(setting.query.plan, row.forecast, job, layout, setting.given->name);
-    row.plan->fits = gpu_memory_of(setting.query).holds(memory_needed(network, job));
-  }
+  row.plan = plan_in(setting, row.forecast, job);
+  if (row.plan) row.plan->fits = gpu_memory_of(setting.query).holds(memory_needed(network, job));
   if (setting.query.explain) row.explanation = explain(machine, setting.link, network, job);
   if (row.explanation && job.gpus == 1 && row.forecast.one_gpu_measured)
     row.explanation->residual_half_width = row.forecast.step_time_s.relative_half_width();
   return row;
-}
-
-std::optional<double> break_even(const Setting& setting, const Network& network) {
-  const auto speedup_at = [&](double batch) {
-    Job job = setting.job;
-    job.batch_per_rank = batch;
-    return point_forecast(setting.query.machine, setting.link, network, job).speedup.value;
-  };
-  const double least = setting.job.scaling == Scaling::strong ? setting.job.gpus : 1;
-  return break_even_batch(speedup_at, least, kLargestBatch);
-}
-
-// Finds the crossings over rows of one sweep; nothing when the axis does not rise along it (a key
-// that adds no parameters).
-std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSeries& series,
-                                      std::span<const ForecastRow> rows, SweepAxis axis) {
-  std::vector<SweepPoint> points;
-  std::vector<SweepPoint> target;
-  for (const ForecastRow& row : rows) {
-    const double x = axis == SweepAxis::parameters ? row.parameters : row.job.batch_per_rank;
-    if (!points.empty() && !(x > points.back().x)) return std::nullopt;
-    points.push_back({x, row.forecast.speedup});
-    if (row.plan && row.plan->target_speedup) target.push_back({x, *row.plan->target_speedup});
-  }
-  CrossoverRow result;
-  result.network = axis == SweepAxis::parameters ? series.name : rows.front().network;
-  result.gpus = setting.job.gpus;
-  result.link = setting.link.name;
-  result.strategy = describe(setting.job.strategy);
-  if (axis == SweepAxis::parameters) result.batch_per_rank = setting.job.batch_per_rank;
-  result.axis = axis;
-  result.sweep_low = points.front().x;
-  result.sweep_high = points.back().x;
-  const auto by_speedup = [](const SweepPoint& a, const SweepPoint& b) {
-    return a.speedup.value < b.speedup.value;
-  };
-  const auto [lowest, highest] = std::minmax_element(points.begin(), points.end(), by_speedup);
-  result.lowest_speedup = lowest->speedup;
-  result.highest_speedup = highest->speedup;
-  result.crossings = crossings(points);
-  if (!target.empty()) {
-    const auto [least, most] = std::minmax_element(target.begin(), target.end(), by_speedup);
-    result.lowest_target_speedup = least->speedup;
-    result.highest_target_speedup = most->speedup;
-    result.target_crossings = crossings(target);
-  }
-  return result;
 }
 
 class Runner {
@@ -129,16 +78,16 @@ class Runner {
  private:
   [[nodiscard]] bool crosses(const Setting& setting) const { return setting.job.gpus > 1; }
 
-  // More than N times on N GPUs comes from a one-GPU step that was measured slower than its parts.
+  // Plain steps of one GPU, which speedup is against, update more often.
   void warn_of_more_than_linear() {
     for (const ForecastRow& row : document_.rows) {
-      const Forecast& f = row.forecast;
-      if (row.job.gpus < 2 || !f.one_gpu_measured || f.speedup.value <= row.job.gpus) continue;
-      warn(row.network + ": more than " + std::to_string(row.job.gpus) +
-           "x, because the one-GPU step measured, " + time_text(Seconds(f.one_gpu_step_s)) +
-           ", is slower than the model's, " + time_text(f.one_gpu_step.total()) +
-           "; against that it is " +
-           factor_text(f.speedup.value * f.one_gpu_step.total().value() / f.one_gpu_step_s));
+      if (row.job.gpus < 2 || row.forecast.speedup.value <= row.job.gpus) continue;
+      const bool accumulates = row.job.strategy.micro_batches > 1;
+      warn(row.network + ": more than " + std::to_string(row.job.gpus) + "x with " +
+           describe(row.job.strategy) +
+           (accumulates ? ", for speedup is against one GPU's plain steps, which update more often"
+                        : ", for the smaller batch of each GPU is forecast to be faster in "
+                          "proportion"));
       return;
     }
   }

@@ -25,6 +25,7 @@ struct NetworkSeries {
   std::string name;           // as for --network, without the swept key
   std::vector<double> sweep;  // empty: one network, made from any value
   std::function<Network(double)> at;
+  double grain = 1;                 // the swept key takes multiples of it
   std::optional<ModelSize> size{};  // of one network that can be made larger or smaller
 };
 

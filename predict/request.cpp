@@ -57,6 +57,8 @@ NetworkSeries family(const std::string& spec, const Sweep& sweep) {
   series.at = [spec, key = sweep.key](double value) {
     return network_from(with_key(spec, key, value));
   };
+  const ModelSize size = size_of(with_key(spec, sweep.key, sweep.values.front()));
+  if (size.what == sweep.key) series.grain = size.axis.grain;
   for (double end : {sweep.values.front(), sweep.values.back()}) static_cast<void>(series.at(end));
   return series;
 }
@@ -137,6 +139,14 @@ void check_exchange(const Query& query, const Options& options) {
     throw InputError(
         "--link", "cannot change a step that exchanges nothing (--strategy no-sync); leave it out");
   }
+  const bool one = std::any_of(query.gpus.begin(), query.gpus.end(),
+                               [](const NodeLayout& layout) { return layout.gpus() == 1; });
+  if (one && query.gpus != kOneGpu && (options.rank_strategies || !options.requirements.empty()))
+    throw InputError("--gpus", "'" + shown(*options.gpus) + "' holds a count of 1, on which " +
+                                   (options.rank_strategies ? "--rank-strategies has nothing to "
+                                                              "compare"
+                                                            : "--require has nothing to solve") +
+                                   "; leave it out");
   if (query.gpus != kOneGpu) return;
   const auto useless = [](const char* flag) {
     throw InputError(flag,

@@ -48,19 +48,42 @@ CriticalBatch critical_batch_of(const std::string& text) {
   return {low, high, false};
 }
 
-Prices prices_of(const std::string& text, const Resolvers& resolvers) {
-  const bool is_number = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+// A machine's link by the name that plans have it under; one that nobody knows fits no plan.
+void resolve_links(Prices& prices, const std::string& file, const Machine& machine,
+                   const Resolvers& resolvers) {
+  for (MachinePrice& priced : prices.machines) {
+    if (!priced.link) continue;
+    try {
+      priced.link = resolvers.link(priced.link, machine).name;
+    } catch (const InputError& error) {
+      // Its place is the flag that takes such a name.
+      constexpr std::string_view kPlace = "--link: ";
+      std::string_view problem = error.what();
+      if (problem.starts_with(kPlace)) problem.remove_prefix(kPlace.size());
+      throw InputError("--price " + shown(file),
+                       "machine '" + shown(priced.name) + "' " + std::string(problem));
+    }
+  }
+}
+
+Prices prices_of(const std::string& text, const Machine& machine, const Resolvers& resolvers) {
   const bool is_path =
       text.ends_with(".json") || text.find('/') != std::string::npos || text == "-";
-  if (!is_number && !is_path &&
-      !std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; })) {
-    throw InputError("--price", "'" + shown(text) +
-                                    "' is neither a price nor a file; accepted: a price per "
-                                    "GPU-hour above 0, as 2.5, or a price file (.json)");
-  }
-  if (!is_number || text.ends_with(".json")) return resolvers.price_file(text);
   Prices prices;
-  prices.per_gpu_hour = amount_of("--price", text);
+  if (is_path) {
+    prices = resolvers.price_file(text);
+    resolve_links(prices, text, machine, resolvers);
+    return prices;
+  }
+  try {
+    prices.per_gpu_hour = parse_amount("--price", text);
+  } catch (const InputError&) {
+    prices.per_gpu_hour = 0;
+  }
+  if (prices.per_gpu_hour < kLeastPrice || prices.per_gpu_hour > kMostPrice)
+    throw InputError("--price", "'" + shown(text) +
+                                    "' is no price; accepted: " + std::string(kAcceptedPrice) +
+                                    " of a GPU, as 2.5, or a price file (.json)");
   return prices;
 }
 
@@ -77,6 +100,10 @@ RateRule rule_of(const Options& options, Optimizer optimizer) {
 
 Loader loader_of(const std::string& text) {
   const bool per_rank = text.ends_with(kPerRank);
+  if (!per_rank && text.find('/') != std::string::npos)
+    throw InputError("--loader-rate", "'" + shown(text) +
+                                          "' is no rate; accepted: samples per second of all "
+                                          "ranks together, as 2000, or of each, as 500/rank");
   const std::string number = per_rank ? text.substr(0, text.size() - kPerRank.size()) : text;
   return {amount_of("--loader-rate", number, kLeast, text), per_rank};
 }
@@ -134,7 +161,7 @@ void use_plan(Query& query, const Options& options, const Resolvers& resolvers) 
   if (options.critical_batch) plan.critical = critical_batch_of(*options.critical_batch);
   if (options.learning_rate)
     plan.learning_rate = amount_of("--learning-rate", *options.learning_rate);
-  if (options.price) plan.prices = prices_of(*options.price, resolvers);
+  if (options.price) plan.prices = prices_of(*options.price, query.machine, resolvers);
   if (!options.deadline) return;
   plan.deadline = parse_time("--deadline", *options.deadline);
   if (plan.deadline->value() > kLongestDeadline)

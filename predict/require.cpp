@@ -1,6 +1,7 @@
 // --require: one unknown at a time, all else as it is.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -8,20 +9,32 @@
 #include "model/error.hpp"
 #include "model/memory.hpp"
 #include "model/scaled_link.hpp"
+#include "predict/gpu_counts.hpp"
 #include "predict/grounds.hpp"
+#include "predict/link_text.hpp"
 #include "predict/setting.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr double kMostFactor = 1e4;  // of a link's bandwidth and latency, either way
+constexpr double kMostFactor = 1e3;  // of a link's bandwidth and latency, either way
 constexpr double kMostMicroBatches = 1024;
-constexpr int kMostUnits = 72;  // GPUs of one host, or nodes, that are looked at
+constexpr int kMostUnits = 72;      // GPUs of one host, or nodes, that are looked at
+constexpr Seconds kShortest{1e-9};  // latency that --link takes
+
+// As --link takes it, to six digits.
+std::string link_figures(BytesPerSecond bandwidth, Seconds latency) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.6gGB/s,%.6gus", bandwidth.value() / 1e9,
+                latency.value() * 1e6);
+  return text;
+}
+
 double metric_of(Metric metric, const Forecast& f, int gpus) {
   switch (metric) {
     case Metric::speedup:
-      return f.speedup.value;
+      return gpus > 1 ? speedup_of(f) : f.speedup.value;
     case Metric::efficiency:
       return f.speedup.value / gpus;
     case Metric::communication_share:
@@ -45,7 +58,11 @@ class Inverse {
     const Forecast now = forecasts_.of(s_.link, s_.job);
     row_.now = metric_of(requirement.metric, now, s_.job.gpus);
     if (now.step.term(Term::loader).value() > 0)
-      row_.left_out.emplace_back("--loader-rate, which sets the pace of the step as it is");
+      row_.left_out.emplace_back(
+          "--loader-rate, which sets the pace of the step as it is" +
+          std::string(paced_alike(now) ? ", of one GPU's and of several alike: a speedup of 1 "
+                                         "that it makes counts as not met"
+                                       : ""));
   }
 
   RequirementRow take() {
@@ -96,17 +113,34 @@ class Inverse {
 
   void vary_link() {
     const Axis axis{1 / kMostFactor, kMostFactor, 1, 0};
-    add(solved(Unknown::link_bandwidth, "link bandwidth", axis, s_.link.bus_bandwidth().value(),
-               [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); }),
-        network_, s_.job);
+    const BytesPerSecond bandwidth = s_.link.bus_bandwidth();
     const Seconds latency = latency_of(s_.link);
+    UnknownRow wide = solved(Unknown::link_bandwidth, "link bandwidth", axis, bandwidth.value(),
+                             [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); });
+    wide.flags = figures_for(wide, axis, [&](double f) {
+      return link_figures(bandwidth * f, std::max(latency, kShortest));
+    });
+    add(std::move(wide), network_, s_.job);
     if (!(latency.value() > 0)) {
       row_.left_out.push_back("link latency: the link " + s_.link.name + " has none");
       return;
     }
-    add(solved(Unknown::link_latency, "link latency", axis, latency.value(),
-               [&](double f) { return at(with_latency(s_.link, f), s_.job); }),
-        network_, s_.job);
+    UnknownRow quick = solved(Unknown::link_latency, "link latency", axis, latency.value(),
+                              [&](double f) { return at(with_latency(s_.link, f), s_.job); });
+    quick.flags =
+        figures_for(quick, axis, [&](double f) { return link_figures(bandwidth, latency * f); });
+    add(std::move(quick), network_, s_.job);
+  }
+
+  // The same answer of a link by two figures, as --link takes it; a link between nodes has two
+  // such pairs, and no answer in one.
+  [[nodiscard]] std::string figures_for(const UnknownRow& row, const Axis& axis,
+                                        const std::function<std::string(double)>& figures) {
+    if (row.solution.outcome != Outcome::boundary || s_.nodes > 1) return "";
+    const Solution answer = solve(requirement_, axis, [&](double f) {
+      return at(link_from_figures("--link", figures(f)), s_.job);
+    });
+    return answer.outcome == Outcome::boundary ? "--link " + figures(answer.value) : "";
   }
 
   void vary_batch() {
@@ -149,7 +183,7 @@ class Inverse {
     const auto at = [&](double x) {
       if (const auto found = known.find(x); found != known.end()) return found->second;
       const Forecast f = point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
-      return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), f.speedup.value};
+      return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), speedup_of(f)};
     };
     const auto metric_at = [&](double x) { return at(x).first; };
     UnknownRow row = solved(Unknown::model_size, size_->what, size_->axis, 1, metric_at);
@@ -182,35 +216,36 @@ class Inverse {
       row_.left_out.emplace_back("GPUs: hsdp=RxS names their number");
       return;
     }
-    std::vector<double> metrics;
-    std::vector<double> speedups;
-    for (int units = 1; units <= most_units(nodes); ++units) {
-      Job job = s_.job;
-      job.gpus = units * each;
-      if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
-        row_.gpus_note = "no rank would have a whole sample";
-        break;
-      }
-      try {
-        const Forecast f = forecast_of(job, units, nodes);
-        metrics.push_back(metric_of(requirement_.metric, f, job.gpus));
-        speedups.push_back(f.speedup.value);
-      } catch (const InputError&) {
-        row_.gpus_note = "the link is not known to join more";
-        break;
-      }
-    }
-    if (!speedups.empty()) row_.useful = useful_gpus(speedups);
+    GpuCounts counts(most_units(nodes), [&](int units) { return count_of(units, each, nodes); });
+    if (counts.last() > 0) row_.useful = counts.useful();
     row_.gpus_step = each;
-    const Axis axis{1, static_cast<double>(metrics.size()),
+    // One GPU has a speedup of 1, every efficiency and no exchange; it is no answer.
+    const double fewest = nodes ? 1 : 2;
+    const Axis axis{fewest, static_cast<double>(counts.last()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
     if (axis.now > axis.high) return;
     UnknownRow row =
         solved(Unknown::gpus, nodes ? "nodes of " + std::to_string(each) : "GPUs", axis, 1,
-               [&](double units) { return metrics[static_cast<std::size_t>(units) - 1]; });
+               [&](double units) { return counts.at(static_cast<int>(units)).metric; });
     Job answer = s_.job;
     answer.gpus = static_cast<int>(row.solution.value) * each;
     add(std::move(row), network_, answer);
+  }
+
+  [[nodiscard]] std::optional<GpuCounts::Count> count_of(int units, int each, bool nodes) {
+    Job job = s_.job;
+    job.gpus = units * each;
+    if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
+      row_.gpus_note = "no rank would have a whole sample";
+      return std::nullopt;
+    }
+    try {
+      const Forecast f = forecast_of(job, units, nodes);
+      return GpuCounts::Count{metric_of(requirement_.metric, f, job.gpus), f.speedup.value};
+    } catch (const InputError&) {
+      row_.gpus_note = "the link is not known to join more";
+      return std::nullopt;
+    }
   }
 
   [[nodiscard]] int most_units(bool nodes) const {

@@ -61,12 +61,12 @@ bool scales_link(const UnknownRow& row) {
   return row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
 }
 
-std::string needed_text(const UnknownRow& row) {
+std::string needed_text(const UnknownRow& row, bool with_ratio) {
   const Solution& s = row.solution;
   if (s.outcome == Outcome::never) return "no value";
   if (s.outcome == Outcome::always) return "any value";
   return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value) +
-         (scales_link(row) ? " (x" + three_digits(s.value / row.now) + ")" : "") +
+         (with_ratio && scales_link(row) ? " (x" + three_digits(s.value / row.now) + ")" : "") +
          (row.fits ? "" : " (does not fit)");
 }
 
@@ -94,15 +94,16 @@ std::string ranges_text(const UnknownRow& row) {
 
 std::string flags_text(const UnknownRow& row) {
   if (row.flags.empty()) return "";
-  return wrapped("- " + row.what + " " + value_text(row, row.solution.value) + ", the step in " +
-                     "proportion: " + row.flags,
-                 {.rest = 2});
+  const std::string what = scales_link(row) ? row.what + " of a link by two figures: "
+                                            : row.what + " " + value_text(row, row.solution.value) +
+                                                  ", the step in proportion: ";
+  return wrapped("- " + what + row.flags, {.rest = 2});
 }
 
-std::string reached_text(const UnknownRow& row, const Requirement& requirement) {
+std::string reached_text(const UnknownRow& row, const Requirement& requirement, bool where) {
   std::string reached = metric_text(requirement, row.solution.reached);
   if (row.solution.outcome != Outcome::never) return reached;
-  return "best " + reached + " at " + value_text(row, row.solution.value);
+  return "best " + reached + (where ? " at " + value_text(row, row.solution.value) : "");
 }
 
 std::string useful_text(const RequirementRow& row) {
@@ -137,6 +138,22 @@ std::string crossing_text(const UnknownRow& row) {
          ".";
 }
 
+// Where a line would be too long, where the best is reached gives way first, then a link's ratio.
+std::string unknowns_text(const RequirementRow& row) {
+  const auto made = [&](bool where, bool with_ratio) {
+    TextTable table({{"what", true}, {"now"}, {"needed", true}, {"then", true}});
+    for (const UnknownRow& unknown : row.unknowns) {
+      table.add({unknown.what, value_text(unknown, unknown.now), needed_text(unknown, with_ratio),
+                 reached_text(unknown, row.requirement, where)});
+    }
+    return table;
+  };
+  for (const bool where : {true, false}) {
+    if (const TextTable table = made(where, true); table.width() <= kColumns) return table.text();
+  }
+  return made(false, false).text();
+}
+
 }  // namespace
 
 std::string requirement_text(const ForecastDocument& document, const RequirementRow& row) {
@@ -151,21 +168,15 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
   text += row.can_be_met() ? "Each line alone, all else as it is:"
                            : "Nothing alone can meet it; the best each could do:";
   text = wrapped(text) + "\n";
-  TextTable table({{"what", true}, {"now"}, {"needed", true}, {"then", true}});
-  for (const UnknownRow& unknown : row.unknowns) {
-    table.add({unknown.what, value_text(unknown, unknown.now), needed_text(unknown),
-               reached_text(unknown, row.requirement)});
-  }
-  text += table.text() + "\n";
+  text += unknowns_text(row) + "\n";
   for (const UnknownRow& unknown : row.unknowns) text += ranges_text(unknown) + flags_text(unknown);
-  // A link by figures has its comma: it can be given again as the answer says.
   const bool scaled =
       std::any_of(row.unknowns.begin(), row.unknowns.end(), [](const UnknownRow& u) {
         return scales_link(u) && u.solution.outcome == Outcome::boundary;
       });
+  // A link by figures has its comma: it is what the flags say.
   if (scaled && row.of.link.find(',') == std::string::npos)
-    text += wrapped(
-        "xN: the link scaled by this ratio, its curves too; --link X,latency cannot say it.");
+    text += wrapped("xN: this link with its curves scaled by N.");
   if (row.useful) text += wrapped(useful_text(row));
   if (row.crossing)
     text += wrapped(crossing_text(*row.crossing)) + ranges_text(*row.crossing) +

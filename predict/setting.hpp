@@ -1,6 +1,8 @@
 // What stays the same along one sweep: link, GPU count, strategy.
 #pragma once
 
+#include <span>
+
 #include "predict/grounds.hpp"
 #include "predict/query.hpp"
 
@@ -34,5 +36,24 @@ struct Setting {
 // What would meet the requirement (--require). `size` says how the model grows, where it can.
 [[nodiscard]] RequirementRow requirement_of(const Setting& setting, const Network& network,
                                             const ModelSize* size, const Requirement& requirement);
+
+// The same as a plan, where one is asked for; whether it fits is not looked at.
+[[nodiscard]] std::optional<Plan> plan_in(const Setting& setting, const Forecast& forecast,
+                                          const Job& job);
+
+// The speedup that questions of whether another GPU pays go by: where the loaders pace one GPU and
+// several alike, the 1 that results is met by no more GPUs.
+[[nodiscard]] double speedup_of(const Forecast& forecast);
+[[nodiscard]] bool paced_alike(const Forecast& forecast);
+
+// Smallest batch per rank from which on more GPUs pay.
+[[nodiscard]] std::optional<double> break_even(const Setting& setting, const Network& network);
+
+// The crossings over the rows of one sweep; nothing when the axis does not rise along it (a key
+// that adds no parameters).
+[[nodiscard]] std::optional<CrossoverRow> crossover(const Setting& setting,
+                                                    const NetworkSeries& series,
+                                                    std::span<const ForecastRow> rows,
+                                                    SweepAxis axis);
 
 }  // namespace ddpx

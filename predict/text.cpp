@@ -20,6 +20,8 @@ std::string scaled(double value, const Scale* begin, const Scale* end) {
   return three_digits(value / scale->factor) + scale->unit;
 }
 
+std::size_t words_within = kColumns;
+
 constexpr char kTie = '\x1f';  // a space that no line ends in
 
 constexpr Scale kAmounts[] = {{1, ""}, {1e3, "K"}, {1e6, "M"}, {1e9, "B"}, {1e12, "T"}};
@@ -96,6 +98,10 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, most - 2)) + "..";
 }
 
+void use_columns(std::size_t columns) {
+  words_within = std::clamp(columns, kFewestColumns, kColumns);
+}
+
 std::string wrapped(std::string_view given, const Wrapping& wrapping) {
   std::string tied(given);
   for (std::size_t at = tied.find(" %"); at != std::string::npos; at = tied.find(" %", at))
@@ -114,13 +120,13 @@ std::string wrapped(std::string_view given, const Wrapping& wrapping) {
     std::string_view word = text.substr(0, space);
     text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     if (word.empty()) continue;
-    if (!begins && column + 1 + word.size() > kColumns) new_line();
+    if (!begins && column + 1 + word.size() > words_within) new_line();
     if (!begins) {
       result += ' ';
       ++column;
     }
-    while (column + word.size() > kColumns) {
-      std::size_t part = kColumns - column;
+    while (column + word.size() > words_within) {
+      std::size_t part = words_within - column;
       if (const std::size_t slash = word.substr(0, part).rfind('/');
           slash != std::string_view::npos && slash > 0)
         part = slash + 1;

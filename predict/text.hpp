@@ -11,6 +11,10 @@
 namespace ddpx {
 
 inline constexpr std::size_t kColumns = 80;
+inline constexpr std::size_t kFewestColumns = 40;
+
+// Words are broken to so many columns from now on: between 40 and 80. Tables keep to 80.
+void use_columns(std::size_t columns);
 
 // "1.87", "0.315", "12.0", "1.2e+09" beyond six digits.
 [[nodiscard]] std::string three_digits(double value);
@@ -37,8 +41,8 @@ struct Wrapping {
   std::size_t first = 0;  // indentation of the first line and of the others
   std::size_t rest = 0;
 };
-// Broken at spaces into lines of at most kColumns; "90 %" stays together. A word longer than a line
-// is broken inside, behind a slash where it has one (an address).
+// Broken at spaces into lines of at most kColumns, or as use_columns() said; "90 %" stays together.
+// A word longer than a line is broken inside, behind a slash where it has one (an address).
 [[nodiscard]] std::string wrapped(std::string_view text, const Wrapping& wrapping = {});
 
 // Columns of text with two spaces between, numbers to the right.

@@ -32,8 +32,7 @@ std::string axis_noun(SweepAxis axis) {
 
 std::string crossing_text(const Crossing& c, SweepAxis axis) {
   return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) +
-         " (90 %: " + range_text(c.x.low, c.x.high) + "; between the sweep's points " +
-         amount_text(c.bracket_low) + " and " + amount_text(c.bracket_high) + ")";
+         " (90 %: " + range_text(c.x.low, c.x.high) + ")";
 }
 
 // The same sweep in time to target.
@@ -56,6 +55,10 @@ std::string without_crossing(const CrossoverRow& c) {
   if (c.lowest_speedup.low > 1) return "pays at every " + sizes + " swept" + where + ": " + range;
   if (c.highest_speedup.high < 1)
     return "does not pay at any " + sizes + " swept" + where + ": " + range;
+  constexpr double kSame = 1e-9;
+  if (c.highest_speedup.value <= 1 + kSame && c.lowest_speedup.value >= 1 - kSame)
+    return "gains nothing at any " + sizes + " swept" + where +
+           ": the loaders pace one GPU and several alike";
   const bool faster = c.lowest_speedup.value >= 1;
   return std::string(faster ? "is faster" : "is slower") + " at every " + sizes + " swept" + where +
          ", " + range + ", but not everywhere by more than the forecast's interval";

@@ -238,6 +238,7 @@ TEST(FitMachine, HostBoundStepsOfSeveralDepthsGiveWhatOneCostsAndWhatItsTensorsD
   const Machine bare = fit_machine(m, {}, ignored);
   Machine device = bare;
   device.host = {};
+  device.one_gpu_steps.clear();
   Job job;
   job.gpus = 1;
   const Network network = network_from(mixed.network);

@@ -69,6 +69,24 @@ TEST_F(PredictCli, the_list_of_links_fits_eighty_columns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
+TEST_F(PredictCli, sentences_keep_to_the_terminal_and_to_forty_columns_at_least) {
+  const Words words{"--machine", "t4x2", "--network", "mlp:width=1024"};
+  const std::string usual = predict(words).out;
+  for (const auto& [columns, most] : {std::pair("50", 50U), {"5", 40U}, {"200", 80U}}) {
+    ::setenv("COLUMNS", columns, 1);
+    const std::string text = predict(words).out;
+    const std::string json = predict({"--machine", "t4x2", "--network", "gpt", "--json"}).out;
+    ::unsetenv("COLUMNS");
+    EXPECT_EQ(json, predict({"--machine", "t4x2", "--network", "gpt", "--json"}).out);
+    std::istringstream lines(text.substr(0, text.find("\n\n")));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), most) << line;
+    EXPECT_THAT(text, HasSubstr(usual.substr(usual.find("params  ")))) << "the table as it is";
+  }
+  ::setenv("COLUMNS", "wide", 1);
+  EXPECT_EQ(predict(words).out, usual);
+  ::unsetenv("COLUMNS");
+}
+
 TEST_F(PredictCli, a_step_on_one_gpu_has_no_verdict) {
   const Words question{"--gpus", "1,2", "--network", "mlp:width=1024"};
   Words json = question;

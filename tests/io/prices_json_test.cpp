@@ -28,7 +28,8 @@ TEST(PricesJson, refuse_what_is_no_price) {
   const std::string long_name(100, 'x');
   test::expect_refused(
       kPrices, prices_from_json,
-      {{"0.15", "0", {"machines[0].price_per_hour", "above 0"}},
+      {{"0.15", "0", {"machines[0].price_per_hour", "a price per hour from 1e-6 to 1e9"}},
+       {"0.15", "1e-9", {"machines[0].price_per_hour", "from 1e-6 to 1e9"}},
        {"0.15", "-1", {"machines[0].price_per_hour"}},
        {"0.15", "1e300", {"machines[0].price_per_hour"}},
        {"0.15", "\"0.15\"", {"machines[0].price_per_hour"}},

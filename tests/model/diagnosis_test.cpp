@@ -66,6 +66,27 @@ TEST(Diagnosis, names_a_slow_rank_from_compute_alone) {
   EXPECT_TRUE(diagnose(o).findings.empty());
 }
 
+TEST(Diagnosis, holds_the_ranks_compute_against_one_gpus_step_too) {
+  Observation o = slow_run();
+  o.ranks.compute = times({0.170, 0.171, 0.169, 0.170});
+  const Diagnosis d = diagnose(o);
+  EXPECT_EQ(d.verdict, Cause::slow_compute) << "alike, and all slower than one GPU alone";
+  EXPECT_NEAR(d.finding(Cause::slow_compute)->explains.value(), 0.070, 1e-12);
+  EXPECT_FALSE(d.finding(Cause::slow_rank)->rank);
+  o.ranks.compute = times({0.118, 0.142, 0.118, 0.118});
+  EXPECT_EQ(diagnose(o).verdict, Cause::slow_rank) << "only together, and of the two the larger";
+  o.ranks.compute = times({0.130, 0.150, 0.130, 0.130});
+  EXPECT_EQ(diagnose(o).verdict, Cause::slow_compute) << "here the other";
+  o.ranks.compute = times({0.104, 0.170, 0.104, 0.104});
+  EXPECT_EQ(diagnose(o).finding(Cause::slow_compute), nullptr) << "within 5 %";
+  o.work = 2;  // two micro-batches: 200 ms of one GPU
+  o.many.time = Seconds(0.400);
+  o.ranks.compute = times({0.200, 0.380, 0.200, 0.200});
+  EXPECT_EQ(diagnose(o).finding(Cause::slow_compute), nullptr);
+  o.one.reset();
+  EXPECT_EQ(diagnose(o).finding(Cause::slow_compute), nullptr);
+}
+
 TEST(Diagnosis, holds_a_rank_slow_from_five_percent_on) {
   Observation o = slow_run();
   o.ranks.compute = times({0.100, 0.104, 0.100, 0.100});

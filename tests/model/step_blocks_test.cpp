@@ -2,6 +2,8 @@
 // backward 2, 2 and 1 s, 2 MB of parameters and of gradients per layer.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "tests/support/expect_input_error.hpp"
 #include "tests/support/paper_step.hpp"
 
@@ -133,6 +135,18 @@ TEST(DdpSteps, on_an_8_MB_model_have_two_buckets) {
   const Network network = mlp({.width = 512, .depth = 8});
   const StepModel model(test::machine_for(network, 1), line_link(0, 1e9), network, job_of("ddp"));
   EXPECT_EQ(model.buckets().size(), 2U);
+}
+
+// A queue that looked at every collective since the step's beginning took 50 times as long.
+TEST(BlockSteps, of_very_many_blocks_take_time_in_proportion) {
+  constexpr int kBlocks = 20000;
+  Network network = test::plain_layers(kBlocks, 2e6);
+  for (int i = 0; i < kBlocks; ++i) network.layers[static_cast<std::size_t>(i)].block = i;
+  const StepModel model(test::machine_for(network, 1), line_link(0, 1e9), network,
+                        job_of("fsdp=block"));
+  const std::clock_t before = std::clock();
+  EXPECT_GT(model.run().total().value(), 0);
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 1.0);
 }
 
 }  // namespace

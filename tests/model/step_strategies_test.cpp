@@ -244,7 +244,11 @@ TEST(SustainedClocks, slow_products_and_nothing_else) {
   Machine m = machine();
   m.optimizer_bandwidth.value = BytesPerSecond(18e6);
   m.sustained = Estimate<double>{1.25, 0, ""};
-  EXPECT_DOUBLE_EQ(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 * 1.25 + 1);
+  Job silent = one_bucket_per_tensor();
+  silent.strategy = parse_strategy("no-sync");
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, silent)), 8 * 1.25 + 1);
+  EXPECT_DOUBLE_EQ(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 1)
+      << "what speedup is against is timed in a short run";
 }
 
 }  // namespace

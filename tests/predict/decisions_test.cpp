@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <sstream>
 
+#include "predict/link_text.hpp"
 #include "predict/table.hpp"
 #include "predict/text.hpp"
 #include "tests/predict/small_machine.hpp"
@@ -251,7 +253,7 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
     }
   }
   EXPECT_GE(boundaries, 3);
-  EXPECT_THAT(text_of(document), HasSubstr("xN: the link scaled by this ratio"));
+  EXPECT_THAT(text_of(document), HasSubstr("xN: this link with its curves scaled by N."));
   // Through the command line again.
   const auto speedup = [](const Options& options) {
     return answer(options).rows.front().forecast.speedup.value;
@@ -278,12 +280,77 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
   }
 }
 
+TEST(Require, one_gpu_is_no_answer_and_no_question) {
+  const RequirementRow row = answer(require("efficiency=0.99")).requirements.front();
+  EXPECT_EQ(find(row, Unknown::gpus).solution.outcome, Outcome::never);
+  EXPECT_GE(find(row, Unknown::gpus).solution.value, 2);
+  Options o = require("speedup=1");
+  o.gpus = "1,2";
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "'1,2'", "leave it out"});
+  o = rank();
+  o.gpus = "2,1";
+  expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "nothing to compare"});
+}
+
+TEST(Require, cuts_no_figure) {
+  for (const char* requirement : {"communication-share=10%", "efficiency=0.987654321"}) {
+    Options o = require(requirement);
+    o.scaling = "strong";
+    o.batch = "512";
+    const std::string text = text_of(answer(o));
+    expect_fits(text);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("link latency")) {
+        EXPECT_TRUE(line.ends_with(" %") || line.ends_with("s")) << line;
+      }
+    }
+  }
+}
+
+// A link's answer is given as --link takes it.
+TEST(Require, a_link_fed_back_by_its_figures_meets_the_requirement_and_a_thousandth_less_does_not) {
+  Resolvers names = test::small_resolvers();
+  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+    return name ? link_from_figures("--link", *name) : machine.links.front();
+  };
+  int fed = 0;
+  for (const char* requirement : {"speedup=1.5", "efficiency=0.8", "communication-share=0.1"}) {
+    for (const char* link : {"4GB/s,30us", "20GB/s,3ms", ""}) {
+      Options o = require(requirement);
+      o.networks = {"mlp:width=4096,depth=8"};
+      if (*link != 0) o.links = {link};
+      const RequirementRow row = run(query_from(o, names)).requirements.front();
+      for (const UnknownRow& u : row.unknowns) {
+        if (u.unknown != Unknown::link_bandwidth && u.unknown != Unknown::link_latency) continue;
+        if (u.flags.empty()) continue;
+        double rate = 0;
+        double latency = 0;
+        ASSERT_EQ(std::sscanf(u.flags.c_str(), "--link %lfGB/s,%lfus", &rate, &latency), 2);
+        const auto now = [&](double factor) {
+          const bool wide = u.unknown == Unknown::link_bandwidth;
+          Options again = o;
+          again.links = {std::to_string(rate * (wide ? factor : 1)) + "GB/s," +
+                         std::to_string(latency * (wide ? 1 : factor)) + "us"};
+          return run(query_from(again, names)).requirements.front().now;
+        };
+        EXPECT_TRUE(row.requirement.met_by(now(1))) << u.flags;
+        // As it is asked for, or at a jump: a thousandth of the link less does not meet it.
+        EXPECT_FALSE(row.requirement.met_by(now(u.solution.at_least ? 0.999 : 1.001))) << u.flags;
+        EXPECT_NEAR(now(1), row.requirement.value, 4e-3 * row.requirement.value) << u.flags;
+        ++fed;
+      }
+    }
+  }
+  EXPECT_GE(fed, 8);
+}
+
 TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
   const ForecastDocument document = answer(require("efficiency=100%"));
   const RequirementRow& row = document.requirements.front();
   for (const UnknownRow& u : row.unknowns) {
     if (u.unknown == Unknown::gpus) {
-      EXPECT_EQ(u.solution.outcome, Outcome::boundary);  // one GPU
+      EXPECT_EQ(u.solution.outcome, Outcome::never);  // but one GPU
     }
   }
   const ForecastDocument unmet = answer(require("speedup=1000"));

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "model/error.hpp"
 #include "predict/plan_text.hpp"
 #include "predict/request_plan.hpp"
 #include "predict/table.hpp"
@@ -283,11 +284,27 @@ TEST(Plans, a_narrow_table_leaves_columns_out_and_cuts_none) {
 }
 
 TEST(Plans, a_price_that_is_none_is_said_to_be_none) {
-  for (const char* price : {"nan", "-1", "abc", "$5", ""}) {
+  for (const char* price : {"nan", "-1", "abc", "$5", "", "0", "1e-9", "1e10", "inf"}) {
     Options o = question();
     o.price = price;
-    refused(o, {"--price", "accepted"});
+    refused(o, {"--price: '", "' is no price; accepted: a price per hour from 1e-6 to 1e9"});
   }
+}
+
+TEST(Plans, a_link_of_a_price_file_that_nobody_knows_is_named_with_its_machine) {
+  Resolvers names = test::small_resolvers();
+  names.price_file = [](const std::string&) {
+    return Prices{"", 0, {{"pair", 2, 0.3, "pcei"}, {"one", 1, 0.1, {}}}};
+  };
+  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+    if (name && *name != "pcie") throw InputError("--link", "knows no link \"" + *name + "\"");
+    return machine.links.front();
+  };
+  Options o = question();
+  o.links = {"pcie"};
+  o.price = "prices.json";
+  test::expect_input_error([&] { static_cast<void>(query_from(o, names)); },
+                           {"--price prices.json: machine 'pair' knows no link \"pcei\""});
 }
 
 }  // namespace

@@ -73,6 +73,20 @@ TEST(Text, a_sentence_fills_eighty_columns_and_no_more) {
   EXPECT_GT(longest_line(wrapped(text, {.rest = 2})), kColumns - 10);
 }
 
+TEST(Text, a_sentence_keeps_to_a_narrow_terminal_and_a_table_to_eighty_columns) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "word" + std::to_string(i) + " ";
+  for (const auto& [columns, most] :
+       {std::pair(60U, std::size_t{60}), {10U, kFewestColumns}, {200U, kColumns}}) {
+    use_columns(columns);
+    EXPECT_LE(longest_line(wrapped(text, {.rest = 2})), most);
+    EXPECT_GT(longest_line(wrapped(text, {.rest = 2})), most - 10);
+    TextTable table({{std::string(70, 'x'), true}, {"n"}});
+    EXPECT_EQ(longest_line(table.text()), 73U);
+  }
+  use_columns(kColumns);
+}
+
 TEST(Text, table_columns_align_and_lines_end_without_spaces) {
   TextTable table({{"name", true}, {"n"}});
   table.add({"a", "1"});

@@ -1,0 +1,114 @@
+#include "model/work_scale.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/forecast.hpp"
+#include "model/network_spec.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kSlow = 1.3;
+
+Machine parts() {
+  Machine machine;
+  machine.copy_bandwidth = {BytesPerSecond(240e9), 0.02, ""};
+  machine.optimizer_bandwidth = machine.copy_bandwidth;
+  for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+    const Product product{pass, DType::fp32, 256, 1024, 1024};
+    machine.products.push_back(
+        {product, {Seconds(product.flops().value() / 4e12), 0.02, ""}, std::nullopt});
+  }
+  return machine;
+}
+
+Job one_gpu() {
+  Job job;
+  job.gpus = 1;
+  return job;
+}
+
+double step(const Machine& machine, const std::string& network, const Job& job) {
+  return StepModel(machine, Link{}, network_from(network), job).run().total().value();
+}
+
+// `width=1024` took kSlow times what its parts take.
+Machine timed() {
+  Machine machine = parts();
+  const std::string name = "mlp:width=1024,depth=8";
+  machine.one_gpu_steps.push_back({name,
+                                   256,
+                                   DType::fp32,
+                                   Optimizer::sgd,
+                                   Engine::torch,
+                                   {Seconds(kSlow * step(machine, name, one_gpu())), 0.01, ""}});
+  return machine;
+}
+
+double scale_at(const Machine& machine, const std::string& network, const Job& job) {
+  return work_scale(machine, ProductTable(machine, job.dtype), network_from(network), job).factor;
+}
+
+TEST(WorkScale, of_a_timed_step_gives_that_step) {
+  const Machine machine = timed();
+  EXPECT_NEAR(step(machine, "mlp:width=1024", one_gpu()),
+              kSlow * step(parts(), "mlp:width=1024", one_gpu()), 1e-12);
+  const Network network = network_from("mlp:width=1024");
+  const WorkScale scale =
+      work_scale(machine, ProductTable(machine, DType::fp32), network, one_gpu());
+  EXPECT_EQ(scale.measured, &machine.one_gpu_steps.front());
+  EXPECT_NEAR(scale.factor, kSlow, 1e-12);
+}
+
+TEST(WorkScale, fades_with_the_distance_in_size_and_batch_and_is_even_beside_it) {
+  const Machine machine = timed();
+  EXPECT_NEAR(scale_at(machine, "mlp:width=1025", one_gpu()), kSlow, 1e-6);
+  double before = kSlow;
+  for (const char* wider : {"1448", "2048", "4096", "16384"}) {
+    const double scale = scale_at(machine, "mlp:width=" + std::string(wider), one_gpu());
+    EXPECT_LT(scale, before) << wider;
+    EXPECT_GT(scale, 1) << wider;
+    before = scale;
+  }
+  // Two doublings away nothing known weighs as much as the timed step.
+  EXPECT_NEAR(std::log(scale_at(machine, "mlp:width=4096", one_gpu())), 0.5 * std::log(kSlow),
+              1e-12);
+  Job larger = one_gpu();
+  larger.batch_per_rank = 1024;
+  EXPECT_NEAR(std::log(scale_at(machine, "mlp:width=1024", larger)), 0.5 * std::log(kSlow), 1e-12);
+}
+
+TEST(WorkScale, is_that_of_a_ranks_own_batch_and_of_no_other_kind_of_work) {
+  const Machine machine = timed();
+  Job job;
+  job.scaling = Scaling::strong;
+  job.batch_per_rank = 512;
+  EXPECT_NEAR(scale_at(machine, "mlp:width=1024", job), kSlow, 1e-12);
+  EXPECT_EQ(scale_at(machine, "gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=100", job), 1);
+  job.optimizer = Optimizer::adamw;
+  EXPECT_EQ(scale_at(machine, "mlp:width=1024", job), 1);
+}
+
+TEST(WorkScale, is_none_where_the_host_bounds_the_timed_step) {
+  Machine machine = timed();
+  machine.host[static_cast<std::size_t>(Engine::torch)] = HostCosts{};
+  machine.host[static_cast<std::size_t>(Engine::torch)]->step_per_tensor.value = Seconds(1);
+  EXPECT_EQ(scale_at(machine, "mlp:width=1024", one_gpu()), 1);
+}
+
+TEST(WorkScale, leaves_other_networks_alone_and_follows_a_name_that_was_timed) {
+  Machine machine = timed();
+  Network captured = network_from("mlp:width=1024");
+  captured.name = "mine";
+  const ProductTable products(machine, DType::fp32);
+  EXPECT_EQ(work_scale(machine, products, captured, one_gpu()).factor, 1);
+  machine.one_gpu_steps.front().network = "mine";
+  EXPECT_NEAR(work_scale(machine, products, captured, one_gpu()).factor, kSlow, 1e-12);
+  captured.name = "mlp:of my own";
+  EXPECT_EQ(work_scale(machine, products, captured, one_gpu()).factor, 1);
+}
+
+}  // namespace
+}  // namespace ddpx
