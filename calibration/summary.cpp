@@ -116,6 +116,8 @@ std::string host_text(const Machine& machine) {
     add_found("fsdp block", costs->fsdp_block);
     add_found("fsdp launch", costs->fsdp_launch);
     add_found("fsdp per tensor", costs->fsdp_per_tensor);
+    add_found("adamw per tensor", costs->adamw_per_tensor);
+    add_found("fsdp adamw per tensor", costs->fsdp_adamw_per_tensor);
   }
   return text;
 }

@@ -82,6 +82,7 @@ StepModel::HostTime StepModel::host_time() const {
   const HostCosts* costs = machine_.host_costs(job_.engine);
   const double k = job_.strategy.micro_batches;
   const double tensors = static_cast<double>(tensors_);
+  const bool adamw = job_.optimizer == Optimizer::adamw;
   Sum sum;
   if (network_.captured && network_.captured->host_time.value() > 0) {
     sum.add(k, network_.captured->host_time.value(), kCapturedHostError);
@@ -90,6 +91,7 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(k * tensors, costs->step_per_tensor);
     sum.add(k, costs->step);
     sum.add(k - 1, costs->extra_micro_batch);
+    if (adamw) sum.add(tensors, costs->adamw_per_tensor);
   }
   if (costs == nullptr || sum.seconds() == 0 || job_.gpus == 1 || !job_.strategy.sync)
     return host_time_of(sum, costs);
@@ -102,6 +104,7 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(std::max(0.0, launches - of_one_unit),
             costs->fsdp_launch ? *costs->fsdp_launch : costs->per_bucket);
     sum.add(times * tensors, costs->fsdp_per_tensor);
+    if (adamw) sum.add(tensors, costs->fsdp_adamw_per_tensor);
   } else if (!job_.strategy.bucketed()) {
     sum.add(times, costs->fsdp);
   } else {

@@ -28,6 +28,8 @@ HostCosts costs(double scale) {
           estimate(9e-4),
           estimate(2e-5),
           estimate(1e-5),
+          estimate(1.2e-5),
+          estimate(1.1e-4),
           0.12};
 }
 
@@ -82,7 +84,8 @@ void expect_same_host(const std::optional<HostCosts>& a, const std::optional<Hos
   test::expect_same(a->fsdp, b->fsdp);
   for (const auto member :
        {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
-        &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
+        &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor, &HostCosts::adamw_per_tensor,
+        &HostCosts::fsdp_adamw_per_tensor}) {
     ASSERT_TRUE((*a).*member && (*b).*member);
     test::expect_same(*((*a).*member), *((*b).*member));
   }

@@ -159,6 +159,30 @@ TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and
   EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7 + 6 * 3);
 }
 
+TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shards) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(100);
+  host.adamw_per_tensor = Estimate<Seconds>{Seconds(10), 0, ""};
+  host.fsdp_adamw_per_tensor = Estimate<Seconds>{Seconds(40), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  const Link link = line_link(0, 1e6);
+  Job job = one_bucket_per_tensor(1);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * 100);
+  job.optimizer = Optimizer::adamw;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (100 + 10));
+  // The update comes once in a step, whatever the number of micro-batches.
+  job.strategy.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (2 * 100 + 10));
+  job = one_bucket_per_tensor(2);
+  job.optimizer = Optimizer::adamw;
+  job.strategy = parse_strategy("fsdp=block");
+  Network blocks = test::three_layers();
+  for (std::size_t i = 0; i < blocks.layers.size(); ++i)
+    blocks.layers[i].block = static_cast<int>(i);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 3 * (100 + 10 + 40));
+}
+
 TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
   Machine m = machine();
   HostCosts host;
