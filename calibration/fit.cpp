@@ -46,6 +46,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     t["memory_beside_factor"] = [](Machine& m, const Prior& p) {
       m.memory_beside = estimate<double>(p);
     };
+    t["hook_gap_s"] = [](Machine& m, const Prior& p) { m.hook_gap = estimate<Seconds>(p); };
     t["hook_overlap"] = [](Machine& m, const Prior& p) { m.hook_overlap = estimate<double>(p); };
     t["boost_factor"] = [](Machine& m, const Prior& p) { m.boost = estimate<double>(p); };
     t["sustained_factor"] = [](Machine& m, const Prior& p) { m.sustained = estimate<double>(p); };

@@ -115,6 +115,9 @@ struct Machine {
   // What a collective takes of the rank's own core, for links that it was not measured on; CPU
   // ranks only.
   std::optional<SharedCore> shared_core;
+  // How much later every kernel begins on a GPU whose process has run a Python hook: its callbacks
+  // run on streams of a pool, and the gaps between kernels grow with the streams in use.
+  std::optional<Estimate<Seconds>> hook_gap;
   // Share of backward's overlap that a Python compression hook keeps.
   Estimate<double> hook_overlap{1.0, 0.0, ""};
   // Spread of compute between ranks (standard deviation over mean): the step waits for the slowest.

@@ -41,7 +41,10 @@ void slow_optimizer(Inputs& in) {
   if (in.network.captured) in.network.captured->optimizer_time *= kWorse;
 }
 
-void slow_gaps(Inputs& in) { in.machine.kernel_gap.value *= kWorse; }
+void slow_gaps(Inputs& in) {
+  in.machine.kernel_gap.value *= kWorse;
+  if (in.machine.hook_gap) in.machine.hook_gap->value *= kWorse;
+}
 
 void slow_host(Inputs& in) {
   for (auto& costs : in.machine.host) {

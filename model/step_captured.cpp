@@ -18,6 +18,13 @@ void StepModel::check_captured() {
                          std::string(name(captured.dtype)) + " or capture it again");
   }
   extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
+  for (const Layer& layer : network_.layers)
+    given_seconds_ += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
+}
+
+bool StepModel::python_hook() const {
+  return job_.strategy.compression && job_.engine == Engine::torch && job_.gpus > 1 &&
+         machine_.device.multiprocessors > 0;
 }
 
 // A stated time is the device's, measured at some batch: it scales with the samples, and so do the
@@ -25,6 +32,11 @@ void StepModel::check_captured() {
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
   shape.forward.seconds += layer.forward_seconds_per_sample * samples;
   double rest = layer.backward_seconds_per_sample * samples;
+  if (network_.captured && given_seconds_ > 0) {
+    const double kernels = network_.captured->kernels / given_seconds_;
+    shape.forward_given = kernels * layer.forward_seconds_per_sample;
+    shape.backward_given = kernels * layer.backward_seconds_per_sample;
+  }
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;

@@ -63,6 +63,7 @@ Machine full_machine() {
   m.memory_beside = Estimate<double>{1.3, 0.1, "c"};
   m.shared_core = SharedCore{{3e-10, 0.1, "e"}, {Seconds(0), 0, ""}};
   m.hook_overlap = {0.5, 0.3, "d"};
+  m.hook_gap = Estimate<Seconds>{Seconds(2e-6), 0.2, "e"};
   m.rank_spread = 0.004;
   m.residual = 0.021;
   m.links = {test::full_link(), test::figures_only()};
@@ -152,6 +153,8 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.memory_beside, machine.memory_beside);
   test::expect_same(read.shared_core, machine.shared_core);
   test::expect_same(read.hook_overlap, machine.hook_overlap);
+  ASSERT_EQ(read.hook_gap.has_value(), machine.hook_gap.has_value());
+  if (read.hook_gap) test::expect_same(*read.hook_gap, *machine.hook_gap);
   EXPECT_EQ(read.rank_spread, machine.rank_spread);
   EXPECT_EQ(read.residual, machine.residual);
   ASSERT_EQ(read.links.size(), machine.links.size());
