@@ -164,9 +164,8 @@ void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& rep
     for (const TimedStep& step : steps) {
       if (!taken(step) || step.sample->micro_batches > 1) continue;
       const double tensors = static_cast<double>(step.network.tensor_count());
-      rows.push_back({{tensors, 1, adamw_tensors(*step.sample, tensors)},
-                      step.time.median,
-                      step.time.median});
+      rows.push_back(
+          {{tensors, 1, adamw_tensors(*step.sample, tensors)}, step.time.median, step.time.median});
       per_tensor.push_back(step.time.median / tensors);
       squares += step.time.deviation * step.time.deviation;
     }

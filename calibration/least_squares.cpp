@@ -71,8 +71,7 @@ CountedCosts counted_costs(std::span<const CountedRow> rows) {
     for (Eigen::Index j = 0; j < k; ++j) {
       const auto at = static_cast<std::size_t>(columns[static_cast<std::size_t>(j)]);
       best.each[at] = costs(j) / lengths(j);
-      best.errors[at] =
-          m > k ? std::sqrt(variance * spread(j, j)) / lengths(j) : best.each[at];
+      best.errors[at] = m > k ? std::sqrt(variance * spread(j, j)) / lengths(j) : best.each[at];
     }
   }
   return best;

@@ -202,7 +202,7 @@ class StepModel {
   double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
   double given_seconds_ = 0;  // per sample, of a captured network's layers
-  Bytes working_set_{};  // touched once or more in every step
+  Bytes working_set_{};       // touched once or more in every step
   std::size_t tensors_ = 0;
   double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction
   bool work_extrapolated_ = false;

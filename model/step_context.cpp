@@ -14,8 +14,8 @@ constexpr double kCollectiveTrafficError = 0.3;
 // A collective that shares the core with products gets at most its fair part of it, with some more
 // for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
-// PyTorch's copy from 16 to 32 bits is a kernel that is not vectorised: 226 MB in 110 us on two H200,
-// 0.44 of a copy's rate (docs/results/torch-h200x2.md).
+// PyTorch's copy from 16 to 32 bits is a kernel that is not vectorised: 226 MB in 110 us on two
+// H200, 0.44 of a copy's rate (docs/results/torch-h200x2.md).
 constexpr double kDecompressRate = 0.44;
 // A burst, too, takes some time to cross the link.
 constexpr double kMostSaved = 0.9;

@@ -31,7 +31,7 @@ struct StepModel::Context {
   double forward_rate;
   double backward_rate;
   double gap;
-  double hook_gap = 0;  // in it, of a Python hook
+  double hook_gap = 0;        // in it, of a Python hook
   double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
   double fluid = 1.0;         // slowdown of a product whose grid is unknown
   double link_z;

@@ -23,7 +23,8 @@ Network captured() {
   Network network = with_times();
   network.layers[0].backward_launches = {{1.5e-5, 300, 128, 200, 1024, false}};
   network.captured = Captured{
-      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8}, 2, 605};
+      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8},
+      2,  605};
   return network;
 }
 
