@@ -65,6 +65,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       cost("per_bucket_s", &HostCosts::per_bucket);
       cost("hook_per_bucket_s", &HostCosts::hook_per_bucket);
       cost("fsdp_s", &HostCosts::fsdp);
+      t[prefix + "fsdp_adamw_per_tensor_s"] = [engine](Machine& m, const Prior& p) {
+        host(m, engine).fsdp_adamw_per_tensor = estimate<Seconds>(p);
+      };
     }
     return t;
   }();

@@ -131,7 +131,9 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
     const CountedCosts fit = counted_costs(samples.by_block);
     costs.fsdp_launch = estimate(fit, 0, n);
     costs.fsdp_per_tensor = found(fit, 1, n);
-    costs.fsdp_adamw_per_tensor = found(fit, 2, n);
+    const bool adamw = std::any_of(samples.by_block.begin(), samples.by_block.end(),
+                                   [](const CountedRow& row) { return row.counts[2] > 0; });
+    if (adamw) costs.fsdp_adamw_per_tensor = found(fit, 2, n);
     costs.fsdp_block = estimate(fit, 3, n);
   }
   if (samples.plain.empty()) return;

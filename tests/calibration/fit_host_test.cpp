@@ -185,6 +185,11 @@ TEST(FitHost, keeps_the_prior_of_what_was_not_measured) {
   FitReport report;
   fit_shared_host(Measurements{}, fitted, report);
   EXPECT_EQ(fitted.host_costs(Engine::torch)->sync_per_tensor.value, Seconds(1));
+  // Steps by block of SGD alone say nothing of AdamW.
+  fitted.host.at(static_cast<std::size_t>(Engine::torch))->fsdp_adamw_per_tensor =
+      Estimate<Seconds>{Seconds(2), 0.4, "prior: another sitting"};
+  fit_shared_host(measurements(), fitted, report);
+  EXPECT_EQ(fitted.host_costs(Engine::torch)->fsdp_adamw_per_tensor->value, Seconds(2));
 }
 
 TEST(FitHost, with_as_many_tensors_in_every_bucket_gives_all_to_the_tensors) {
