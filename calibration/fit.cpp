@@ -46,6 +46,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     t["memory_beside_factor"] = [](Machine& m, const Prior& p) {
       m.memory_beside = estimate<double>(p);
     };
+    t["hook_gap_s"] = [](Machine& m, const Prior& p) { m.hook_gap = estimate<Seconds>(p); };
     t["hook_overlap"] = [](Machine& m, const Prior& p) { m.hook_overlap = estimate<double>(p); };
     t["boost_factor"] = [](Machine& m, const Prior& p) { m.boost = estimate<double>(p); };
     t["sustained_factor"] = [](Machine& m, const Prior& p) { m.sustained = estimate<double>(p); };
@@ -64,6 +65,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       cost("per_bucket_s", &HostCosts::per_bucket);
       cost("hook_per_bucket_s", &HostCosts::hook_per_bucket);
       cost("fsdp_s", &HostCosts::fsdp);
+      t[prefix + "fsdp_adamw_per_tensor_s"] = [engine](Machine& m, const Prior& p) {
+        host(m, engine).fsdp_adamw_per_tensor = estimate<Seconds>(p);
+      };
     }
     return t;
   }();

@@ -34,6 +34,11 @@ std::optional<double> alone(const Measurements& measurements, const StepSample& 
   return std::nullopt;
 }
 
+// Tensors that AdamW updates.
+double adamw_tensors(const StepSample& sample, double tensors) {
+  return sample.optimizer == Optimizer::adamw ? tensors : 0;
+}
+
 double bucket_count(const Network& network, const Strategy& strategy) {
   std::vector<Bytes> arrival;
   for (auto layer = network.layers.rbegin(); layer != network.layers.rend(); ++layer) {
@@ -57,7 +62,7 @@ struct Samples {
   std::vector<CountedRow> plain;   // of one step, tensors, buckets
   std::vector<CountedRow> hooked;  // the same
   std::vector<double> fsdp;
-  std::vector<CountedRow> by_block;  // of one step, collectives beyond two, tensors
+  std::vector<CountedRow> by_block;  // collectives beyond two, tensors, of AdamW, one step
 };
 
 Samples samples_of(const Measurements& measurements, Engine engine, const FitOptions& options) {
@@ -83,7 +88,8 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
     if (sample.strategy.sharding == Sharding::fsdp_block) {
       if (k == 1 && has_blocks(network)) {
         const double further = collective_count(network, sample.strategy) - 2;
-        samples.by_block.push_back({{1, further, tensors}, excess, median(sample)});
+        samples.by_block.push_back(
+            {{further, tensors, adamw_tensors(sample, tensors), 1}, excess, median(sample)});
       }
     } else if (sample.strategy.sharding != Sharding::none) {
       if (k == 1) samples.fsdp.push_back(excess);
@@ -123,9 +129,12 @@ void fit_engine(const Samples& samples, HostCosts& costs) {
   if (!samples.fsdp.empty()) costs.fsdp = estimate(samples.fsdp);
   if (const std::size_t n = samples.by_block.size(); n > 0) {
     const CountedCosts fit = counted_costs(samples.by_block);
-    costs.fsdp_block = estimate(fit, 0, n);
-    costs.fsdp_launch = estimate(fit, 1, n);
-    costs.fsdp_per_tensor = found(fit, 2, n);
+    costs.fsdp_launch = estimate(fit, 0, n);
+    costs.fsdp_per_tensor = found(fit, 1, n);
+    const bool adamw = std::any_of(samples.by_block.begin(), samples.by_block.end(),
+                                   [](const CountedRow& row) { return row.counts[2] > 0; });
+    if (adamw) costs.fsdp_adamw_per_tensor = found(fit, 2, n);
+    costs.fsdp_block = estimate(fit, 3, n);
   }
   if (samples.plain.empty()) return;
   const std::size_t n = samples.plain.size();
@@ -157,7 +166,8 @@ void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& rep
     for (const TimedStep& step : steps) {
       if (!taken(step) || step.sample->micro_batches > 1) continue;
       const double tensors = static_cast<double>(step.network.tensor_count());
-      rows.push_back({{tensors, 1}, step.time.median, step.time.median});
+      rows.push_back(
+          {{tensors, 1, adamw_tensors(*step.sample, tensors)}, step.time.median, step.time.median});
       per_tensor.push_back(step.time.median / tensors);
       squares += step.time.deviation * step.time.deviation;
     }
@@ -175,17 +185,19 @@ void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& rep
     if (fit.each[1] > 0 && fit.each[0] > 0) {
       costs.step = estimate(1);
       costs.step_per_tensor = estimate(0);
+      if (fit.each[2] > 0) costs.adamw_per_tensor = estimate(2);
       const double within = std::sqrt(squares / static_cast<double>(rows.size()));
       costs.spread = std::max(kHostFloor, std::hypot(fit.residual, within));
     } else {  // one depth, or steps that a constant alone would explain as well
       const SampleSummary cost = summarise(per_tensor, kHostFloor);
-      fit.each = {cost.median, 0};
+      fit.each = {cost.median, 0, 0};
       costs.step_per_tensor = {Seconds(cost.median), cost.relative_error, origin};
     }
     for (const TimedStep& step : steps) {
       if (!taken(step)) continue;
       const double tensors = static_cast<double>(step.network.tensor_count());
-      const double fitted = step.sample->micro_batches * fit.of({{tensors, 1}});
+      const double fitted = step.sample->micro_batches * fit.of({{tensors, 1, 0}}) +
+                            fit.each[2] * adamw_tensors(*step.sample, tensors);
       report.residuals.push_back(
           {describe(*step.sample) + " (host-bound)", step.time.median, fitted, false, ""});
     }

@@ -9,8 +9,9 @@
 
 namespace ddpx {
 
-// T = step + step_per_tensor x tensors, of the generator's linear layers: a transformer's tensors
-// have more operations each, and a captured model brings its own host time. A fresh process moves
+// T = step + step_per_tensor x tensors (+ adamw_per_tensor x tensors), of the generator's linear
+// layers: a transformer's tensors have more operations each, and a captured model brings its own
+// host time. A fresh process moves
 // its host as far as rows lie from the line and samples from their medians.
 // Taken of each engine from the `steps` that the host bounds; their residuals go into the report.
 void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& report);
@@ -21,7 +22,7 @@ void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& rep
 //   T(with a hook) - T(shared)   = hook + hook_per_bucket buckets
 //   T(FSDP, one unit) - T(alone) = fsdp
 //   T(FSDP by block) - T(alone)  = fsdp_block + fsdp_launch (collectives - 2)
-//                                  + fsdp_per_tensor tensors
+//                                  + fsdp_per_tensor tensors (+ fsdp_adamw_per_tensor tensors)
 // by least squares on relative error, no cost below zero (least_squares.hpp); one standard error of
 // each is that of the fit, 5 % at least.
 // A shared step counts only beside the step of the same network alone. What there are no such steps

@@ -1,6 +1,7 @@
 #include "calibration/least_squares.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 
 namespace ddpx {
@@ -40,9 +41,9 @@ CountedCosts counted_costs(std::span<const CountedRow> rows) {
   }
   CountedCosts best{std::vector<double>(static_cast<std::size_t>(n), 0.0),
                     std::vector<double>(static_cast<std::size_t>(n), 0.0), 0};
-  double least = values.squaredNorm();
-  const double nothing = kRounding * least;
-  best.residual = std::sqrt(least / static_cast<double>(m));
+  const double nothing = kRounding * values.squaredNorm();
+  double least = values.squaredNorm() / static_cast<double>(m);  // variance that is left
+  best.residual = std::sqrt(least);
   for (unsigned set = 1; set < 1U << static_cast<unsigned>(n); ++set) {
     const std::vector<Eigen::Index> columns = members(set);
     const auto k = static_cast<Eigen::Index>(columns.size());
@@ -60,8 +61,9 @@ CountedCosts counted_costs(std::span<const CountedRow> rows) {
     const Eigen::VectorXd costs = qr.solve(values);
     if (costs.minCoeff() < 0) continue;
     const double left = (some * costs - values).squaredNorm();
-    if (left > least * (1 - kWorthIt) - nothing) continue;
-    least = left;
+    const double variance = left / static_cast<double>(std::max<Eigen::Index>(1, m - k));
+    if (variance > least * (1 - kWorthIt) - nothing) continue;
+    least = variance;
     best.each.assign(best.each.size(), 0.0);
     best.errors.assign(best.errors.size(), 0.0);
     best.residual = std::sqrt(left / static_cast<double>(m));
@@ -69,9 +71,7 @@ CountedCosts counted_costs(std::span<const CountedRow> rows) {
     for (Eigen::Index j = 0; j < k; ++j) {
       const auto at = static_cast<std::size_t>(columns[static_cast<std::size_t>(j)]);
       best.each[at] = costs(j) / lengths(j);
-      best.errors[at] =
-          m > k ? std::sqrt(left / static_cast<double>(m - k) * spread(j, j)) / lengths(j)
-                : best.each[at];
+      best.errors[at] = m > k ? std::sqrt(variance * spread(j, j)) / lengths(j) : best.each[at];
     }
   }
   return best;

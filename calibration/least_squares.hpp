@@ -22,10 +22,11 @@ struct CountedCosts {
 };
 
 // Rows must have equally many counts, at most eight. Of all sets of costs whose least squares come
-// out above zero the best is taken (Lawson & Hanson 1974, chapter 23, by enumeration); where rows
-// cannot tell counts apart, the earlier ones get all. Errors are the diagonal of
-// s^2 (A^T A)^-1 with s^2 the squares left over rows - costs; with no row to spare, all of each
-// cost.
+// out above zero (Lawson & Hanson 1974, chapter 23, by enumeration) the one is taken that leaves
+// the least variance s^2, squares over rows - costs (Theil's adjusted R^2): a further cost must be
+// larger than its standard error, or noise would decide how costs that mostly come together share
+// what they take. Where rows cannot tell counts apart at all, the earlier ones get everything.
+// Errors are the diagonal of s^2 (A^T A)^-1; with no row to spare, all of each cost.
 [[nodiscard]] CountedCosts counted_costs(std::span<const CountedRow> rows);
 
 }  // namespace ddpx

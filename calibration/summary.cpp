@@ -116,6 +116,8 @@ std::string host_text(const Machine& machine) {
     add_found("fsdp block", costs->fsdp_block);
     add_found("fsdp launch", costs->fsdp_launch);
     add_found("fsdp per tensor", costs->fsdp_per_tensor);
+    add_found("adamw per tensor", costs->adamw_per_tensor);
+    add_found("fsdp adamw per tensor", costs->fsdp_adamw_per_tensor);
   }
   return text;
 }
@@ -211,6 +213,7 @@ std::string summary_text(const Machine& machine, const FitReport& report,
   if (machine.backward_bandwidth)
     text += constant("their gradients", *machine.backward_bandwidth, 1e9, "GB/s");
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
+  if (machine.hook_gap) text += constant("gap more with a hook", *machine.hook_gap, 1e-6, "us");
   if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
   text += host_text(machine);
   if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");

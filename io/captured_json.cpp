@@ -31,7 +31,7 @@ JsonObject launch_json(const KernelLaunch& launch) {
 
 Captured captured_of(const Reader& from) {
   from.only({"batch_per_rank", "dtype", "optimizer", "optimizer_s", "host_s", "host_optimizer_s",
-             "broadcast_bytes", "gradient_dtype"});
+             "broadcast_bytes", "gradient_dtype", "kernels"});
   Captured captured;
   captured.batch = from.at("batch_per_rank").positive();
   captured.dtype = dtype_of(from.at("dtype"));
@@ -43,6 +43,7 @@ Captured captured_of(const Reader& from) {
     for (const Reader& bytes : broadcasts->elements())
       captured.broadcast_bytes.push_back(bytes.positive());
   captured.gradient_element_bytes = element_bytes(dtype_of(from.at("gradient_dtype")));
+  if (const auto kernels = from.find("kernels")) captured.kernels = kernels->non_negative();
   return captured;
 }
 
@@ -56,6 +57,7 @@ JsonObject captured_json(const Captured& captured) {
   members.emplace_back("host_optimizer_s", captured.host_optimizer_time.value());
   members.emplace_back("broadcast_bytes", array_json(captured.broadcast_bytes));
   members.emplace_back("gradient_dtype", captured.gradient_element_bytes < 4 ? "bf16" : "fp32");
+  if (captured.kernels > 0) members.emplace_back("kernels", captured.kernels);
   return members;
 }
 

@@ -22,13 +22,15 @@ struct OptionalCost {
   std::optional<Estimate<Seconds>> HostCosts::*member;
 };
 
-constexpr std::array<OptionalCost, 6> kOptional{
+constexpr std::array<OptionalCost, 8> kOptional{
     {{"fsdp_launch_s", &HostCosts::fsdp_launch},
      {"step_s", &HostCosts::step},
      {"sync_s", &HostCosts::sync},
      {"hook_s", &HostCosts::hook},
      {"fsdp_block_s", &HostCosts::fsdp_block},
-     {"fsdp_per_tensor_s", &HostCosts::fsdp_per_tensor}}};
+     {"fsdp_per_tensor_s", &HostCosts::fsdp_per_tensor},
+     {"adamw_per_tensor_s", &HostCosts::adamw_per_tensor},
+     {"fsdp_adamw_per_tensor_s", &HostCosts::fsdp_adamw_per_tensor}}};
 
 constexpr const char* kSpread = "spread";
 

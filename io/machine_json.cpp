@@ -28,6 +28,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "sustained_factor",
                                                 "memory_beside_factor",
                                                 "shared_core",
+                                                "hook_gap_s",
                                                 "hook_overlap",
                                                 "rank_spread",
                                                 "residual",
@@ -189,6 +190,8 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   machine.sustained = factor_of(top, "sustained_factor");
   machine.memory_beside = factor_of(top, "memory_beside_factor");
   if (const auto core = top.find("shared_core")) machine.shared_core = shared_core_of(*core);
+  if (const auto gap = top.find("hook_gap_s"))
+    machine.hook_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
   machine.hook_overlap = estimate_of<double>(top.at("hook_overlap"), &Reader::share);
   machine.rank_spread = top.at("rank_spread").non_negative();
   machine.residual = top.at("residual").non_negative();
@@ -236,6 +239,7 @@ std::string to_json(const Machine& machine) {
   append_factor(members, "memory_beside_factor", machine.memory_beside);
   if (machine.shared_core)
     members.emplace_back("shared_core", shared_core_json(*machine.shared_core));
+  if (machine.hook_gap) members.emplace_back("hook_gap_s", estimate_json(*machine.hook_gap));
   members.emplace_back("hook_overlap", estimate_json(machine.hook_overlap));
   members.emplace_back("rank_spread", machine.rank_spread);
   members.emplace_back("residual", machine.residual);

@@ -35,7 +35,8 @@ struct ProductPoint {
 
 // Host cost of a training framework, fitted to steps the device does not bound:
 //   T_host = K (step + h) + (K-1) extra + [synced] (sync + s + per bucket), h and s per parameter
-//   tensor; by block: fsdp_block + fsdp_launch (collectives - 2) + fsdp_per_tensor tensors.
+//   tensor; by block: fsdp_block + fsdp_launch (collectives - 2) + fsdp_per_tensor tensors. AdamW's
+//   update takes more operations on every tensor than SGD's.
 struct HostCosts {
   Estimate<Seconds> step_per_tensor;    // forward, backward and optimizer of one micro-batch
   Estimate<Seconds> extra_micro_batch;  // per micro-batch after the first
@@ -51,6 +52,10 @@ struct HostCosts {
   std::optional<Estimate<Seconds>> hook{};
   std::optional<Estimate<Seconds>> fsdp_block{};       // by block; nullopt: what one unit's costs
   std::optional<Estimate<Seconds>> fsdp_per_tensor{};  // by block; nullopt: nothing
+  // What an update by AdamW takes longer than one by SGD; nullopt: nothing was found. By block
+  // parameters are DTensors, on which each of its operations costs more: so much on top.
+  std::optional<Estimate<Seconds>> adamw_per_tensor{};
+  std::optional<Estimate<Seconds>> fsdp_adamw_per_tensor{};
   // How far a fresh process moves all of these together, one standard error as a fraction.
   double spread = 0;
 };
@@ -113,6 +118,9 @@ struct Machine {
   // What a collective takes of the rank's own core, for links that it was not measured on; CPU
   // ranks only.
   std::optional<SharedCore> shared_core;
+  // How much later every kernel begins on a GPU whose process has run a Python hook: its callbacks
+  // run on streams of a pool, and the gaps between kernels grow with the streams in use.
+  std::optional<Estimate<Seconds>> hook_gap;
   // Share of backward's overlap that a Python compression hook keeps.
   Estimate<double> hook_overlap{1.0, 0.0, ""};
   // Spread of compute between ranks (standard deviation over mean): the step waits for the slowest.

@@ -78,6 +78,8 @@ struct Captured {
   // buffers, those of one type together.
   std::vector<double> broadcast_bytes{};
   double gradient_element_bytes = 4;
+  // Launched by one micro-batch's forward and backward; 0: not counted.
+  double kernels = 0;
 };
 
 struct Network {

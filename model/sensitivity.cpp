@@ -41,7 +41,10 @@ void slow_optimizer(Inputs& in) {
   if (in.network.captured) in.network.captured->optimizer_time *= kWorse;
 }
 
-void slow_gaps(Inputs& in) { in.machine.kernel_gap.value *= kWorse; }
+void slow_gaps(Inputs& in) {
+  in.machine.kernel_gap.value *= kWorse;
+  if (in.machine.hook_gap) in.machine.hook_gap->value *= kWorse;
+}
 
 void slow_host(Inputs& in) {
   for (auto& costs : in.machine.host) {
@@ -53,7 +56,8 @@ void slow_host(Inputs& in) {
     }
     for (std::optional<Estimate<Seconds>> HostCosts::*cost :
          {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
-          &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
+          &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor, &HostCosts::adamw_per_tensor,
+          &HostCosts::fsdp_adamw_per_tensor}) {
       if ((*costs).*cost) ((*costs).*cost)->value *= kWorse;
     }
   }

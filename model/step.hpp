@@ -144,6 +144,9 @@ class StepModel {
     double backward_casts = 0;
     int forward_kernels = 0;
     int backward_kernels = 0;
+    // Of a captured layer, whose times hold the gaps of one GPU between as many kernels.
+    double forward_given = 0;
+    double backward_given = 0;
   };
   struct Context;
   class Queue;
@@ -161,6 +164,9 @@ class StepModel {
   void add_exchange(Exchange exchange);
   [[nodiscard]] const Link& link_of(const Exchange& exchange) const;
   [[nodiscard]] Bytes working_set() const;
+  // Whether gradients go through a hook of Python's on a GPU, whose callbacks have streams of their
+  // own.
+  [[nodiscard]] bool python_hook() const;
   void set_rates(Work& work) const;
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
@@ -199,7 +205,8 @@ class StepModel {
   WorkScale scale_;
   double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
-  Bytes working_set_{};  // touched once or more in every step
+  double given_seconds_ = 0;  // per sample, of a captured network's layers
+  Bytes working_set_{};       // touched once or more in every step
   std::size_t tensors_ = 0;
   double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction
   bool work_extrapolated_ = false;

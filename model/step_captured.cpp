@@ -18,6 +18,13 @@ void StepModel::check_captured() {
                          std::string(name(captured.dtype)) + " or capture it again");
   }
   extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
+  for (const Layer& layer : network_.layers)
+    given_seconds_ += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
+}
+
+bool StepModel::python_hook() const {
+  return job_.strategy.compression && job_.engine == Engine::torch && job_.gpus > 1 &&
+         machine_.device.multiprocessors > 0;
 }
 
 // A stated time is the device's, measured at some batch: it scales with the samples, and so do the
@@ -25,6 +32,11 @@ void StepModel::check_captured() {
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
   shape.forward.seconds += layer.forward_seconds_per_sample * samples;
   double rest = layer.backward_seconds_per_sample * samples;
+  if (network_.captured && given_seconds_ > 0) {
+    const double kernels = network_.captured->kernels / given_seconds_;
+    shape.forward_given = kernels * layer.forward_seconds_per_sample;
+    shape.backward_given = kernels * layer.backward_seconds_per_sample;
+  }
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
@@ -82,6 +94,7 @@ StepModel::HostTime StepModel::host_time() const {
   const HostCosts* costs = machine_.host_costs(job_.engine);
   const double k = job_.strategy.micro_batches;
   const double tensors = static_cast<double>(tensors_);
+  const bool adamw = job_.optimizer == Optimizer::adamw;
   Sum sum;
   if (network_.captured && network_.captured->host_time.value() > 0) {
     sum.add(k, network_.captured->host_time.value(), kCapturedHostError);
@@ -90,6 +103,7 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(k * tensors, costs->step_per_tensor);
     sum.add(k, costs->step);
     sum.add(k - 1, costs->extra_micro_batch);
+    if (adamw) sum.add(tensors, costs->adamw_per_tensor);
   }
   if (costs == nullptr || sum.seconds() == 0 || job_.gpus == 1 || !job_.strategy.sync)
     return host_time_of(sum, costs);
@@ -102,6 +116,7 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(std::max(0.0, launches - of_one_unit),
             costs->fsdp_launch ? *costs->fsdp_launch : costs->per_bucket);
     sum.add(times * tensors, costs->fsdp_per_tensor);
+    if (adamw) sum.add(tensors, costs->fsdp_adamw_per_tensor);
   } else if (!job_.strategy.bucketed()) {
     sum.add(times, costs->fsdp);
   } else {

@@ -14,6 +14,9 @@ constexpr double kCollectiveTrafficError = 0.3;
 // A collective that shares the core with products gets at most its fair part of it, with some more
 // for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
+// PyTorch's copy from 16 to 32 bits is a kernel that is not vectorised: 226 MB in 110 us on two
+// H200, 0.44 of a copy's rate (docs/results/torch-h200x2.md).
+constexpr double kDecompressRate = 0.44;
 // A burst, too, takes some time to cross the link.
 constexpr double kMostSaved = 0.9;
 
@@ -65,6 +68,10 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_fac
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
       burst(m.link_->burst.value.value()) {
+  if (m.python_hook() && m.machine_.hook_gap) {
+    hook_gap = std::max(0.0, m.machine_.hook_gap->shifted(s.of(Source::hook)).value());
+    gap += hook_gap;
+  }
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
     // untouched to the worst wave.
@@ -121,7 +128,11 @@ double StepModel::Context::collective(std::size_t i) const {
   const Exchange& c = model.collectives_[i];
   // The same factor either way: a curve that is unsure by more than itself never gets free.
   const double moved = 1.0 + std::abs(link_z) * c.relative_error;
-  return link_z >= 0 ? c.time * moved : c.time / moved;
+  const double seconds = link_z >= 0 ? c.time * moved : c.time / moved;
+  // The next all-reduce finds no room before the cast of this one has ended.
+  if (!model.python_hook() || i >= model.buckets_.size()) return seconds;
+  return seconds + handover() +
+         kDecompressBytes / kGradientBytes * c.gradient.value() * copy_rate / kDecompressRate;
 }
 
 MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) const {

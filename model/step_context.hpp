@@ -9,6 +9,9 @@
 
 namespace ddpx {
 
+// Bytes per parameter that a compression hook moves when a bucket comes back: 2 read, 4 written.
+inline constexpr double kDecompressBytes = 6;
+
 // What a collective takes of the memory beside work that wants all of it: a share of its bandwidth,
 // and the collective's speed there over its speed alone.
 struct MemoryTaken {
@@ -29,6 +32,7 @@ struct StepModel::Context {
   double forward_rate;
   double backward_rate;
   double gap;
+  double hook_gap = 0;        // in it, of a Python hook
   double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
   double fluid = 1.0;         // slowdown of a product whose grid is unknown
   double link_z;
@@ -67,14 +71,16 @@ struct StepModel::Context {
   // What a layer does between its products, and kernels whose own times are known.
   [[nodiscard]] double between_forward(const Shape& shape) const {
     return scale * (shape.forward_traffic * forward_rate +
-                    traffic(shape.forward_casts, shape.forward_kernels));
+                    traffic(shape.forward_casts, shape.forward_kernels)) +
+           shape.forward_given * hook_gap;
   }
   [[nodiscard]] double between_backward(const Shape& shape) const {
     return scale * (shape.backward_traffic * backward_rate +
-                    traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory);
+                    traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory) +
+           shape.backward_given * hook_gap;
   }
   [[nodiscard]] double optimizer() const;
-  // Of collective `i` with the link busy before.
+  // Of collective `i` with the link busy before; with a Python hook, and its bucket cast back.
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);

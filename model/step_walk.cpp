@@ -7,10 +7,9 @@
 namespace ddpx {
 namespace {
 
-// The compression hook casts (4 B read, 2 B written) and divides in place (2 + 2), later copies
-// back (2 read, 4 written): default_hooks.py.
+// The compression hook casts (4 B read, 2 B written) and divides in place (2 + 2):
+// default_hooks.py.
 constexpr double kCompressBytes = 10;
-constexpr double kDecompressBytes = 6;
 // Adding a micro-batch's gradient reads both and writes one.
 constexpr double kAccumulateBytes = 12;
 // FSDP copies the unsharded parameters and gradients once in and once out around each collective: 4
@@ -113,7 +112,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     c.now += wait;
     const double start = c.now;
     const double bytes = buckets_[b].bytes.value();
-    if (half)
+    if (half && !python_hook())
       run_memory(c.traffic(kDecompressBytes / kGradientBytes * bytes, 1), Term::compression);
     // ZeRO's stage 2 keeps its part where it was reduced.
     if (!job_.strategy.bucket_view && job_.strategy.sharding != Sharding::zero2) {

@@ -131,7 +131,10 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   if (job.gpus < 2 || !job.strategy.sync) return list;
   if (job.strategy.sharding != Sharding::fsdp_unit) {  // which overlaps nothing
     if (machine.memory_beside) add_borrowed(list, "memory_beside", *machine.memory_beside);
-    if (job.strategy.compression) add_borrowed(list, "hook_overlap", machine.hook_overlap);
+    if (job.strategy.compression) {
+      add_borrowed(list, "hook_overlap", machine.hook_overlap);
+      if (machine.hook_gap) add_borrowed(list, "hook_gap_s", *machine.hook_gap);
+    }
     add_borrowed(list, "link " + link.name + " beside_compute", link.beside_compute);
   }
   if (link.curves.empty()) {

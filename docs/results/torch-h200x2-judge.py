@@ -3,7 +3,7 @@
 
     torch-h200x2-judge.py FOLDER
 
-Writes machine.json, fit.txt, runs.json (all process sets of the rows), report.md, validation*.json and summary.md. Needs no GPU;
+Writes machine.json, fit.txt, report.md, validation*.json and summary.md. Needs no GPU;
 DDPX_BIN_DIR names the folder of the programs (default: build/bin).
 """
 
@@ -63,6 +63,7 @@ class Folder:
         if len(there) == 1:
             return there[0]
         command(sys.executable, "-m", "ddpx_torch", "merge", *there, "-o", self.at(name))
+        self.parts.add(self.at(name))
         return self.at(name)
 
     def by_fsdp(self, path):
@@ -125,17 +126,20 @@ HEAD = ["| rows | n | median | 95th | largest | inside 90 % | half-width | verdi
 
 
 def groups_of(rows):
-    """GPU-bound rows by link, the fp16 hook, the host and TCP apart: (name, rows)."""
+    """GPU-bound rows by link; the fp16 hook, FSDP by block, the host and TCP apart: (name, rows). A row's regime is that of its step on
+    one GPU, and FSDP by block takes a host that is far ahead alone to where it bounds the step."""
     hook = [row for row in rows if "compress" in row["strategy"]]
-    plain = [row for row in rows if "compress" not in row["strategy"]]
+    block = [row for row in rows if "fsdp=block" in row["strategy"]]
+    plain = [row for row in rows if row not in hook and row not in block]
     gpu = [row for row in plain if row["regime"] == "gpu_bound" and row["link"] != "tcp"]
     yield "GPU-bound, no hook", gpu
     for link in ("nvlink", "host-memory", "one-channel"):
         yield f"{link}, GPU-bound", [row for row in gpu if row["link"] == link]
     for name, wanted in (("bf16", lambda r: r["dtype"] == "bf16"), ("AdamW", lambda r: r["optimizer"] == "adamw"), ("FSDP", lambda r: "fsdp" in r["strategy"])):
         yield f"of these {name}", [row for row in gpu if wanted(row)]
-    yield "of these fp32, SGD, no FSDP", [row for row in gpu if row["dtype"] == "fp32" and row["optimizer"] == "sgd" and "fsdp" not in row["strategy"]]
+    yield "of these fp32, SGD", [row for row in gpu if row["dtype"] == "fp32" and row["optimizer"] == "sgd"]
     yield "fp16 hook", hook
+    yield "FSDP by block", block
     yield "host-bound", [row for row in plain if row["regime"] != "gpu_bound" and row["link"] != "tcp"]
     yield "TCP", [row for row in plain if row["link"] == "tcp"]
     yield "all", rows
@@ -197,13 +201,24 @@ def captured_lines(folder):
     if not runs:
         return ["No captured model was run on two."]
     rows = folder.validation(runs, "validation-captured.json")["rows"]
-    lines = ["## Captured models", "", *HEAD, *[line(name, members) for name, members in groups_of(rows)], ""]
-    lines += ["| network | link | strategy | forecast ms | measured ms | error |", "| --- | --- | --- | ---: | ---: | ---: |"]
+    return ["## Captured models", "", *HEAD, *[line(name, members) for name, members in groups_of(rows)], "", *row_lines(rows), ""]
+
+
+def row_lines(rows):
+    lines = ["| network | link | strategy | forecast ms | measured ms | error |", "| --- | --- | --- | ---: | ---: | ---: |"]
     for row in sorted(rows, key=lambda r: (r["network"], r["link"], r["strategy"])):
         name = os.path.basename(row["network"]).removesuffix(".json")
         forecast, measured = row["step_time_s"]["value"] * 1e3, row["measured_step_time_s"]["value"] * 1e3
         lines.append(f"| {name} | {row['link']} | {row['strategy']} | {forecast:.2f} | {measured:.2f} | {row['error']:+.1%} |")
-    return [*lines, ""]
+    return lines
+
+
+def block_lines(folder):
+    """FSDP by block once more, in the sitting of its kernel records."""
+    if not folder.there(["runs-fsdp.json"]):
+        return []
+    rows = folder.validation(folder.at("runs-fsdp.json"), "validation-fsdp.json")["rows"]
+    return ["## FSDP by block, another sitting", "", *HEAD, line("FSDP by block", rows), "", *row_lines(rows), ""]
 
 
 def channel_lines(folder):
@@ -226,8 +241,8 @@ def channel_lines(folder):
 
 
 def recorded(path):
-    """Of a row's kernel records, per step and in ms: span, compute, collectives running, those that run alone; and how long after the
-    kernel before it on any other stream a collective begins, in us."""
+    """Of a row's kernel records, per step and in ms: span, compute, collectives running, those that run alone, nothing; and how long
+    after the kernel before it on any other stream a collective begins, in us."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     records, steps = document["records"], document["steps"]
@@ -236,7 +251,8 @@ def recorded(path):
     others = [k for k in kernels if not is_collective(k.name)]
     busy = union(collectives + others)
     waits = [c.begin - max((k.end for k in others if k.end <= c.begin), default=c.begin) for c in collectives]
-    figures = [max(record[3] for record in records) - records[0][2], union(others), union(collectives), busy - union(others)]
+    span = max(record[3] for record in records) - records[0][2]
+    figures = [span, union(others), union(collectives), busy - union(others), span - busy]
     return document, [value / steps * 1e-3 for value in figures], statistics.median(waits) if waits else None
 
 
@@ -244,13 +260,61 @@ def hook_lines(folder):
     names = sorted(os.listdir(folder.at("records"))) if os.path.isdir(folder.at("records")) else []
     if not names:
         return ["No kernel records of the fp16 hook."]
-    lines = ["## Kernel records with and without the fp16 hook", "", "Under the profiler, whose host is slower: kernels are as they are, gaps are not.", ""]
-    lines += ["| network | link | strategy | rank | step ms | compute ms | collectives ms | alone ms | begins after us |", "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    lines = ["## Kernel records", "", "Under the profiler, whose host is slower: kernels are as they are, gaps are not.", ""]
+    lines += ["| network | link | strategy | rank | step ms | compute ms | collectives ms | alone ms | idle ms | begins after us |", "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name in names:
         document, figures, wait = recorded(os.path.join(folder.at("records"), name))
         row = document["row"]
         words = " | ".join(f"{value:.3f}" for value in figures)
         lines.append(f"| {row['network']} | {row['link']} | {row['strategy'] if row['gpus'] > 1 else 'one GPU'} | {document['rank']} | {words} | {'-' if wait is None else f'{wait:.1f}'} |")
+    return [*lines, ""]
+
+
+def clock_lines(folder):
+    """Parts of a step by the device's clock with one hook and another; the slower rank's."""
+    if not folder.there(["hooks.json"]):
+        return []
+    with open(folder.at("hooks.json"), encoding="utf-8") as file:
+        rows = json.load(file)
+    lines = ["", "## Hooks by the device's clock", "", "| network | hook | forward ms | backward ms | optimizer ms |", "| --- | --- | ---: | ---: | ---: |"]
+    for network, hook in dict.fromkeys((row["network"], row["hook"]) for row in rows):
+        ranks = [row for row in rows if (row["network"], row["hook"]) == (network, hook)]
+        words = " | ".join(f"{max(rank[part] for rank in ranks):.3f}" for part in ("forward_ms", "backward_ms", "optimizer_ms"))
+        lines.append(f"| {network.split(',')[0]} | {hook} | {words} |")
+    return [*lines, ""]
+
+
+def sets_of(times, count):
+    each = len(times) // count
+    return [statistics.median(times[i * each : (i + 1) * each]) for i in range(count)]
+
+
+def host_lines(folder):
+    """The steps of the host's constants in their sitting and in another."""
+    if not folder.there(["runs-host.json"]):
+        return []
+    with open(folder.at("measurements.json"), encoding="utf-8") as file:
+        steps = json.load(file)["steps"]
+    with open(folder.at("runs-host.json"), encoding="utf-8") as file:
+        rows = json.load(file)["rows"]
+    lines = ["## The host in two sittings", "", "| network | strategy | ms in each process set | in another sitting |", "| --- | --- | --- | --- |"]
+    ratios, spreads = [], ([], [])
+    for row in rows:
+        same = [s for s in steps if (s["network"], s.get("gpus", 1), s["optimizer"]) == (row["network"], row["gpus"], row["optimizer"])]
+        same = [s for s in same if s.get("strategy", "ddp" if s["micro_batches"] == 1 else f"ddp,accumulate={s['micro_batches']}") == row["strategy"]]
+        if not same or len(row["processes"]) < 2:
+            continue
+        found = (sets_of(same[0]["step_times_s"], 3), [statistics.median(p["step_times_s"]) for p in row["processes"]])
+        ratios.append(statistics.median(found[0]) / statistics.median(found[1]))
+        for spread, times in zip(spreads, found):
+            spread += [max(a, b) / min(a, b) - 1 for i, a in enumerate(times) for b in times[:i]]
+        if row["strategy"] == "fsdp=block":
+            words = " | ".join(", ".join(f"{time * 1e3:.1f}" for time in times) for times in found)
+            lines.append(f"| {row['network'].split(',hidden')[0]} | {row['strategy']} | {words} |")
+    if not ratios:
+        return []
+    lines += ["", f"{len(ratios)} steps: {percent(statistics.median(ratios) - 1, 0)} slower in the first, in the median; 90 % of the differences between process sets"]
+    lines[-1] += f" are at most {percent(percentile(spreads[0], 0.9), 0)} there and {percent(percentile(spreads[1], 0.9), 0)} in the other."
     return [*lines, ""]
 
 
@@ -260,7 +324,7 @@ def main():
         sys.exit(f"torch-h200x2-judge.py: {folder.at('measurements.json')}: is not there; torch-h200x2.sh measure writes it on two GPUs")
     folder.fit()
     lines = []
-    for part in (judged_lines, sitting_lines, captured_lines, channel_lines, hook_lines):
+    for part in (judged_lines, sitting_lines, captured_lines, block_lines, channel_lines, hook_lines, clock_lines, host_lines):
         lines += part(folder)
     with open(folder.at("summary.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

@@ -12,11 +12,16 @@ captured          DistributedDataParallel of the networks captured in FOLDER
 captured-more     their accumulation, fp16 hook and FSDP
 channels          channel counts on NVLink, of an MLP and a captured GPT
 hook              with and without the fp16 hook, to be recorded kernel by kernel
+fsdp              FSDP by block, to be recorded kernel by kernel
+host              the steps that the host's constants are fitted on (ddpx_torch measure), as rows of their own
 """
 
 import json
 import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "torch"))
+from ddpx_torch.measure import host_rows  # noqa: E402
 
 GPU_LINKS = ("nvlink", "host-memory", "one-channel")
 ADAMW, BF16, BF16_ADAMW = {"optimizer": "adamw"}, {"dtype": "bf16"}, {"dtype": "bf16", "optimizer": "adamw"}
@@ -125,9 +130,21 @@ def hook():
     return with_one_gpu_rows(rows, ("nvlink",))
 
 
+def fsdp():
+    rows = []
+    for link in ("nvlink", "host-memory"):
+        rows += [row(network, batch, "fsdp=block", link) for network, batch in (("mlp:width=4096,depth=8", 512), ("mlp:width=6144,depth=4", 1024))]
+        rows += [captured_row(name, batch, "fsdp=block", link) for name, batch in CAPTURED if name in SMALL]
+    return rows
+
+
+def host():
+    return [each.to_json() for each in host_rows("nvlink")]
+
+
 def main():
     kind, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "."
-    makers = {"rows": judged, "again": again, "sitting": sitting, "captured": captured, "captured-more": captured_more, "channels": channels, "hook": hook}
+    makers = {"rows": judged, "again": again, "sitting": sitting, "captured": captured, "captured-more": captured_more, "channels": channels, "hook": hook, "fsdp": fsdp, "host": host}
     rows = makers[kind]()
     missing = {r["network"] for r in rows if r["network"].endswith(".json") and not os.path.exists(os.path.join(folder, r["network"]))}
     for name in sorted(missing):

@@ -12,6 +12,9 @@
 #   sitting           rows that the host bounds and FSDP by block, beside calibrate     -> runs-sitting.json
 #   again             a second process set of rows that the host or TCP bounds          -> runs-8.json
 #   hook              kernel records with and without the fp16 hook                     -> records/, runs-hook.json
+#   why-hook          the device's clock with no hook, the fp16 one and three others         -> hooks.json
+#   fsdp              kernel records of FSDP by block                                        -> records/, runs-fsdp.json
+#   host              the steps of the host's constants once more, another sitting           -> runs-host.json
 #   channels          2 to 24 channels on NVLink, MLP and GPT                           -> runs-channels.json
 #   captured-more     their accumulation, fp16 hook and FSDP, NVLink and host memory    -> runs-captured-more.json
 #   again-more        further process sets of rows that the host or TCP bounds, then of all -> runs-9.json, runs-10.json
@@ -120,6 +123,12 @@ do_part() {
       mkdir -p "$folder/records"
       [[ -e $folder/runs-hook.json ]] || train hook 7 runs-hook.json 60 all "${keeping[@]}"
       ;;
+    why-hook) [[ -e $folder/hooks.json ]] || timeout -k 5 "$(left 90)" "$python" $here/torch-h200x2-hooks.py >"$folder/hooks.json" ;;
+    fsdp)
+      mkdir -p "$folder/records"
+      [[ -e $folder/runs-fsdp.json ]] || train fsdp 7 runs-fsdp.json 100 all "${keeping[@]}"
+      ;;
+    host) [[ -e $folder/runs-host.json ]] || train host 1 runs-host.json 110 none --processes 4 --seconds 0.2 --repeats 8 ;;
     channels) [[ -e $folder/runs-channels.json ]] || train channels 7 runs-channels.json 80 ;;
     captured-more) [[ -e $folder/runs-captured-more.json ]] || train captured-more 7 runs-captured-more.json 120 ;;
     again-more)

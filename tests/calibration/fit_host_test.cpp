@@ -130,6 +130,31 @@ TEST(FitHost, tells_what_a_step_costs_once_from_what_tensors_buckets_and_collect
   EXPECT_NEAR(costs.fsdp_per_tensor->value.value(), kFsdpTensor, 1e-9);
 }
 
+TEST(FitHost, tells_what_adamw_costs_shards_from_what_blocks_do) {
+  constexpr double kAdamw = 110e-6;
+  Measurements m;
+  for (const char* network : {"mlp:width=64,depth=4", "mlp:width=64,depth=32",
+                              "gpt:layers=2,hidden=64,heads=2,sequence=8,vocabulary=32",
+                              "gpt:layers=6,hidden=64,heads=2,sequence=8,vocabulary=32"}) {
+    for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw}) {
+      StepSample alone = sample(network, "ddp", 1);
+      StepSample shared = sample(network, "fsdp=block", 2, true);
+      alone.optimizer = shared.optimizer = optimizer;
+      if (optimizer == Optimizer::adamw)
+        shared.seconds[0] += kAdamw * static_cast<double>(network_from(network).tensor_count());
+      m.steps.push_back(alone);
+      m.steps.push_back(shared);
+    }
+  }
+  Machine fitted = machine();
+  FitReport report;
+  fit_shared_host(m, fitted, report);
+  const HostCosts& costs = *fitted.host_costs(Engine::torch);
+  ASSERT_TRUE(costs.fsdp_adamw_per_tensor && costs.fsdp_per_tensor);
+  EXPECT_NEAR(costs.fsdp_adamw_per_tensor->value.value(), kAdamw, 1e-9);
+  EXPECT_NEAR(costs.fsdp_per_tensor->value.value(), kFsdpTensor, 1e-9);
+}
+
 TEST(FitHost, of_a_noisy_host_says_how_far_off_it_may_be) {
   // 7 % of noise on every sample: the true cost lies within two standard errors in most of 50 fits.
   std::mt19937_64 engine(3);
@@ -160,6 +185,11 @@ TEST(FitHost, keeps_the_prior_of_what_was_not_measured) {
   FitReport report;
   fit_shared_host(Measurements{}, fitted, report);
   EXPECT_EQ(fitted.host_costs(Engine::torch)->sync_per_tensor.value, Seconds(1));
+  // Steps by block of SGD alone say nothing of AdamW.
+  fitted.host.at(static_cast<std::size_t>(Engine::torch))->fsdp_adamw_per_tensor =
+      Estimate<Seconds>{Seconds(2), 0.4, "prior: another sitting"};
+  fit_shared_host(measurements(), fitted, report);
+  EXPECT_EQ(fitted.host_costs(Engine::torch)->fsdp_adamw_per_tensor->value, Seconds(2));
 }
 
 TEST(FitHost, with_as_many_tensors_in_every_bucket_gives_all_to_the_tensors) {

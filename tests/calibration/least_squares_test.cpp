@@ -41,6 +41,15 @@ TEST(CountedCosts, below_zero_are_left_out_and_the_others_fitted_again) {
   EXPECT_EQ(costs.errors[1], 0);
 }
 
+TEST(CountedCosts, that_are_below_their_standard_errors_are_left_out) {
+  // y = 1.1, 1.9, 3.1 at x = 1, 2, 3. A line leaves 0.0267 over one row, a slope alone 14.2/14 and
+  // 0.0271 over two: the intercept of 0.03 is noise.
+  const std::vector<CountedRow> rows{{{1, 1}, 1.1}, {{2, 1}, 1.9}, {{3, 1}, 3.1}};
+  const CountedCosts costs = counted_costs(rows);
+  EXPECT_NEAR(costs.each[0], 14.2 / 14, 1e-12);
+  EXPECT_EQ(costs.each[1], 0);
+}
+
 TEST(CountedCosts, that_rows_cannot_tell_apart_go_to_the_first) {
   const std::vector<CountedRow> rows{{{1, 2}, 3}, {{2, 4}, 6}, {{3, 6}, 9}};
   const CountedCosts costs = counted_costs(rows);

@@ -16,19 +16,9 @@ HostCosts costs(double scale) {
   const auto estimate = [&](double value) {
     return Estimate<Seconds>{Seconds(value * scale), 0.08, "prior: H200's host"};
   };
-  return {estimate(44e-6),
-          estimate(2e-4),
-          estimate(3e-5),
-          estimate(1.23e-4),
-          estimate(1.3e-4),
-          estimate(0),
-          estimate(7e-5),
-          estimate(6e-4),
-          estimate(3e-4),
-          estimate(9e-4),
-          estimate(2e-5),
-          estimate(1e-5),
-          0.12};
+  return {estimate(44e-6), estimate(2e-4), estimate(3e-5),   estimate(1.23e-4), estimate(1.3e-4),
+          estimate(0),     estimate(7e-5), estimate(6e-4),   estimate(3e-4),    estimate(9e-4),
+          estimate(2e-5),  estimate(1e-5), estimate(1.2e-5), estimate(1.1e-4),  0.12};
 }
 
 Machine full_machine() {
@@ -61,6 +51,7 @@ Machine full_machine() {
   m.memory_beside = Estimate<double>{1.3, 0.1, "c"};
   m.shared_core = SharedCore{{3e-10, 0.1, "e"}, {Seconds(0), 0, ""}};
   m.hook_overlap = {0.5, 0.3, "d"};
+  m.hook_gap = Estimate<Seconds>{Seconds(2e-6), 0.2, "e"};
   m.rank_spread = 0.004;
   m.residual = 0.021;
   m.links = {test::full_link(), test::figures_only()};
@@ -80,9 +71,9 @@ void expect_same_host(const std::optional<HostCosts>& a, const std::optional<Hos
   test::expect_same(a->per_bucket, b->per_bucket);
   test::expect_same(a->hook_per_bucket, b->hook_per_bucket);
   test::expect_same(a->fsdp, b->fsdp);
-  for (const auto member :
-       {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
-        &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor}) {
+  for (const auto member : {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync,
+                            &HostCosts::hook, &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor,
+                            &HostCosts::adamw_per_tensor, &HostCosts::fsdp_adamw_per_tensor}) {
     ASSERT_TRUE((*a).*member && (*b).*member);
     test::expect_same(*((*a).*member), *((*b).*member));
   }
@@ -149,6 +140,8 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.memory_beside, machine.memory_beside);
   test::expect_same(read.shared_core, machine.shared_core);
   test::expect_same(read.hook_overlap, machine.hook_overlap);
+  ASSERT_EQ(read.hook_gap.has_value(), machine.hook_gap.has_value());
+  if (read.hook_gap) test::expect_same(*read.hook_gap, *machine.hook_gap);
   EXPECT_EQ(read.rank_spread, machine.rank_spread);
   EXPECT_EQ(read.residual, machine.residual);
   ASSERT_EQ(read.links.size(), machine.links.size());

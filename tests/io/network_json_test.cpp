@@ -23,7 +23,8 @@ Network captured() {
   Network network = with_times();
   network.layers[0].backward_launches = {{1.5e-5, 300, 128, 200, 1024, false}};
   network.captured = Captured{
-      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8}, 2};
+      16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8},
+      2,  605};
   return network;
 }
 
@@ -76,6 +77,7 @@ TEST(NetworkJson, a_capture_is_read_back_field_by_field) {
   EXPECT_EQ(read.captured->host_optimizer_time, Seconds(1e-3));
   EXPECT_EQ(read.captured->broadcast_bytes, (std::vector<double>{4096, 8}));
   EXPECT_EQ(read.captured->gradient_element_bytes, 2);
+  EXPECT_EQ(read.captured->kernels, 605);
   EXPECT_EQ(read.layers[0].backward_launches, given.layers[0].backward_launches);
 }
 

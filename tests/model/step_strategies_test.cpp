@@ -42,6 +42,26 @@ TEST(CompressedSteps, cast_10_bytes_per_parameter_before_and_6_after) {
   EXPECT_NEAR(term(s, Term::compression), 3 * 1.6, 1e-9);
 }
 
+TEST(CompressedSteps, of_python_on_a_gpu_cast_back_between_all_reduces) {
+  // 500,000 parameters a bucket. Memory moves 3 MB/s in the kernel that casts back, 0.44 of a
+  // copy's rate: 1 s for 6 B each. Before it a copy into the bucket (4 MB) and a cast (5 MB) take
+  // 1.32 s: buckets are ready at 6.32, 9.64 and 11.96 s, back a second later, and the copies out
+  // of 0.5867 s end at 11.96 + 3 x 0.5867.
+  Machine m = machine();
+  m.device.multiprocessors = 100;
+  m.copy_bandwidth.value = BytesPerSecond(3e6 / 0.44);
+  m.memory_beside = Estimate<double>{1.0, 0.0, ""};
+  Job job = one_bucket_per_tensor();
+  job.strategy.compression = DType::fp16;
+  const Step s = step(m, line_link(0, 1e12), job);
+  EXPECT_NEAR(total(s), 13.72, 1e-5);
+  EXPECT_NEAR(term(s, Term::compression), 3 * 5 * 0.44 / 3, 1e-9);
+  // The native engine's cast comes at the end, on the stream that computes.
+  job.engine = Engine::native;
+  EXPECT_NEAR(term(step(m, line_link(0, 1e12), job), Term::compression), 3 * (5 + 3) * 0.44 / 3,
+              1e-9);
+}
+
 TEST(FsdpSteps, of_one_unit_overlap_nothing) {
   // Gather 6, forward 3, backward 5, four passes over 6 MB at 8 MB/s 3, scatter 6, half of a 1 s
   // optimizer.
@@ -181,6 +201,30 @@ TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and
   EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7);
   costs.fsdp_per_tensor = Estimate<Seconds>{Seconds(6), 0, ""};
   EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7 + 6 * 3);
+}
+
+TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shards) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(100);
+  host.adamw_per_tensor = Estimate<Seconds>{Seconds(10), 0, ""};
+  host.fsdp_adamw_per_tensor = Estimate<Seconds>{Seconds(40), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  const Link link = line_link(0, 1e6);
+  Job job = one_bucket_per_tensor(1);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * 100);
+  job.optimizer = Optimizer::adamw;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (100 + 10));
+  // The update comes once in a step, whatever the number of micro-batches.
+  job.strategy.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (2 * 100 + 10));
+  job = one_bucket_per_tensor(2);
+  job.optimizer = Optimizer::adamw;
+  job.strategy = parse_strategy("fsdp=block");
+  Network blocks = test::three_layers();
+  for (std::size_t i = 0; i < blocks.layers.size(); ++i)
+    blocks.layers[i].block = static_cast<int>(i);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 3 * (100 + 10 + 40));
 }
 
 TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {

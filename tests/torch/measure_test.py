@@ -36,6 +36,13 @@ class Host(unittest.TestCase):
         self.assertGreaterEqual(len(depths), 3)
         self.assertGreaterEqual(max(depths), 6 * min(depths))
 
+    def test_by_block_both_optimizers_update_blocks_of_both_kinds(self):
+        rows = [row for row in measure.host_rows("nvlink") if row.strategy.fsdp == "block"]
+        self.assertEqual(
+            {(row.network.split(":")[0], row.optimizer) for row in rows},
+            {(generator, optimizer) for generator in ("mlp", "gpt") for optimizer in ("sgd", "adamw")},
+        )
+
     def test_by_block_there_are_blocks_of_two_tensors_and_of_twelve(self):
         tensors = set()
         for row in measure.host_rows("nvlink"):

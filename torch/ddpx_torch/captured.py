@@ -233,6 +233,9 @@ def capture(model, example_batch, loss, *, optimizer="sgd", dtype="fp32", sample
         "broadcast_bytes": _broadcasts(model),
         "gradient_dtype": _GRADIENT_DTYPES[parameters[0][1].dtype],
     }
+    kernels = sum(group.forward_kernels + group.backward_kernels for group in groups)
+    if kernels and factor != 1.0:  # else the layers count them, for the machine's gaps
+        document["captured"]["kernels"] = kernels
     document["layers"] = layers
     if path is not None:
         write_json(path, document)

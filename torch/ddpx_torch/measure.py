@@ -80,8 +80,9 @@ def host_rows(link):
         rows += [row(network, 1, words, "sgd", HOST_BATCH) for words in ("ddp", "ddp,accumulate=4")]
         rows.append(row(network, 1, "ddp", "adamw", HOST_BATCH))
     for network in BLOCK_NETWORKS:
-        rows += [row(network, gpus, words, "sgd", BLOCK_BATCH) for gpus, words in ((1, "ddp"), (2, "fsdp=block"))]
-    return rows
+        rows += [row(network, gpus, words, optimizer, BLOCK_BATCH) for optimizer in ("sgd", "adamw") for gpus, words in ((1, "ddp"), (2, "fsdp=block"))]
+    # AdamW's many operations each cost more on fully_shard's DTensors than on tensors.
+    return rows + [row(network, 2, "fsdp=block", "adamw", HOST_BATCH) for network in HOST_NETWORKS[1:]]
 
 
 def device_rows(link):

@@ -106,14 +106,14 @@ def _records(trainer, device, row, together, folder, rank, steps=3):
     """What the device did in some steps. In process sets of their own: a process in which kernels were recorded once may
     launch more slowly ever after."""
     from . import kernels
-    from .timing import DROPPED, synchronize
+    from .timing import GPU_WARMUP_STEPS, synchronize
 
     def run(count):
         for _ in range(count):
             trainer.step()
         synchronize(device)
 
-    run(DROPPED + 1)
+    run(GPU_WARMUP_STEPS)  # sooner, DistributedDataParallel's logger would wait for the device in every recorded step
     kernels.recorded(lambda: run(1))  # the first recording of a process sets CUPTI up meanwhile
     together()
     spans = kernels.spans_of(kernels.recorded(lambda: run(steps)))
