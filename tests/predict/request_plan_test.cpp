@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -59,7 +60,8 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   each(&Options::imbalance, "--imbalance",
        {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
-       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%"});
+       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%", "samples",
+        "samples=", "samples=0", "samples=-1%", "samples=400%"});
   each(&Options::samples, "--samples",
        {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "1.5", "many"});
   each(&Options::critical_batch, "--critical-batch",
@@ -143,6 +145,25 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   o.loader_rate.reset();
   o.straggler = "spread=5%";
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
+}
+
+TEST(RequestPlan, samples_of_one_shape_leave_what_ranks_differ_by) {
+  Options o;
+  o.params = "25.6M";
+  o.step_time = "97ms";
+  o.batch = "4";
+  o.gpus = "8";
+  o.links = {"fast"};
+  const auto imbalance = [&] {
+    return answer(o).rows.front().forecast.step.term(Term::imbalance).value();
+  };
+  const double usual = imbalance();
+  o.straggler = "samples=30%";
+  EXPECT_DOUBLE_EQ(imbalance(), usual);
+  o.straggler = "samples=0%";
+  EXPECT_NEAR(imbalance() / usual, 0.02 / std::hypot(0.02, 0.15), 1e-9);
+  o.straggler = "samples=60%";
+  EXPECT_NEAR(imbalance() / usual, std::hypot(0.02, 0.3) / std::hypot(0.02, 0.15), 1e-9);
 }
 
 TEST(RequestPlan, accumulation_shows_more_samples_per_second_and_what_they_cost) {

@@ -25,6 +25,7 @@ constexpr double kLargeError = 0.15;
 
 struct Row {
   std::string id;
+  std::string source;      // one publisher's file: a model's README, a collection of logs
   std::string link_known;  // "stated", "form" or "kind"
   int gpus = 0;
   int nodes = 1;
@@ -52,9 +53,11 @@ Link link_of(const nlohmann::json& series, const Machine& machine) {
                    {nodes, series.at("gpus").get<int>() / nodes}, series.at("nics").get<int>());
 }
 
-Row row_of(const nlohmann::json& series) {
+Row row_of(const nlohmann::json& series, Seconds framework) {
   Row row;
   row.id = series.at("id");
+  row.source = series.at("source");
+  row.source = row.source.substr(0, row.source.find('#'));
   row.link_known = series.at("link_known");
   row.cause = series.value("cause", "");
   row.gpus = series.at("gpus");
@@ -63,12 +66,14 @@ Row row_of(const nlohmann::json& series) {
   const double one = series.at("one");
   row.measured = series.at("many").get<double>() / one;
   row.lost = series.at("batch").get<double>() / one * (row.gpus / row.measured - 1.0);
-  const Machine machine =
-      for_known_step(machine_of(*find_gpu_type(series.at("gpu").get<std::string>())));
+  Machine machine =
+      for_known_step(machine_of(*find_gpu_type(series.at("gpu").get<std::string>())), framework);
+  if (series.value("samples", "") == "alike") machine.sample_spread = 0;
   const Link link = link_of(series, machine);
   Job job;
   job.gpus = row.gpus;
   job.batch_per_rank = series.at("batch");
+  job.strategy = parse_strategy(series.value("strategy", "ddp"));
   job.dtype = *dtype_from(series.at("precision").get<std::string>());
   const Seconds step(job.batch_per_rank / one);
   // A model held in fp16 exchanges half the bytes.
@@ -83,6 +88,45 @@ Row row_of(const nlohmann::json& series) {
       price(link, {Collective::all_reduce, DType::fp32, Bytes(gradient), row.gpus}).time;
   row.ring = row.gpus * step.value() / std::max(step.value(), ring.value());
   return row;
+}
+
+// The least median error, for what slows single series (loaders, short runs) is not the
+// framework's.
+double median_error(const std::vector<Row>& rows, const std::string& left_out) {
+  Errors errors;
+  for (const Row& row : rows)
+    if (row.link_known == "stated" && row.source != left_out) errors.add(std::log1p(row.error()));
+  return errors.quantile(0.5);
+}
+
+// Every series with what sharing takes the framework chosen on the stated series of other sources.
+struct Chosen {
+  std::vector<Row> rows;
+  std::map<double, int> stated;  // how many stated series a cost was chosen for, by milliseconds
+};
+
+Chosen chosen_elsewhere(const nlohmann::json& series) {
+  constexpr double kGrid = 0.5e-3;
+  constexpr int kMost = 16;
+  std::vector<std::vector<Row>> at(kMost + 1);
+  for (int i = 0; i <= kMost; ++i)
+    for (const auto& one : series)
+      at[static_cast<std::size_t>(i)].push_back(row_of(one, Seconds(kGrid * i)));
+  std::map<std::string, std::size_t> best;  // by source
+  for (const Row& row : at.front()) {
+    if (best.contains(row.source)) continue;
+    std::size_t& index = best[row.source];
+    for (std::size_t i = 1; i < at.size(); ++i)
+      if (median_error(at[i], row.source) < median_error(at[index], row.source)) index = i;
+  }
+  Chosen chosen;
+  for (std::size_t r = 0; r < at.front().size(); ++r) {
+    const std::size_t index = best[at.front()[r].source];
+    chosen.rows.push_back(at[index][r]);
+    if (chosen.rows.back().link_known == "stated")
+      ++chosen.stated[1e3 * kGrid * static_cast<double>(index)];
+  }
+  return chosen;
 }
 
 // Amdahl's share by least squares on 1/S over every other series.
@@ -147,6 +191,30 @@ std::string baselines(const std::vector<Row>& all, const Rows& rows) {
 constexpr std::string_view kHead =
     "| | series | median | 90th percentile | mean | in 90 % interval |\n"
     "| --- | ---: | ---: | ---: | ---: | --- |\n";
+
+constexpr std::string_view kIntroduction =
+    "\n## Training throughput\n\nSpeedup at the largest count of public series, from the one-GPU "
+    "row (`--params`, `--step-time`, `--batch`), the GPU's datasheet (`--gpu`) and the name of the "
+    "link; parameters of the public model where the source has none, half of them where gradients "
+    "are exchanged in fp16 (apex O2). The forecast is told what the training scripts say, and "
+    "nothing of what was measured on several GPUs:\n\n"
+    "- `--strategy ddp,overlap=no` where they import apex's DistributedDataParallel (what it is "
+    "without that stands beside it);\n"
+    "- `--strategy ddp,cycle=5ms` where Horovod exchanges, 1 ms from its 0.21 on;\n"
+    "- `--straggler samples=0%` where every sample has one shape and comes from memory, a stored "
+    "array, DALI or a generator, so that none is more work than another (165 of the series). That "
+    "a file read and decoded on the host's cores is none of these was settled after WaveGlow's "
+    "and Mask R-CNN's errors had been seen; by shape alone the median is 4.7 % and the 90th "
+    "percentile 22 %.\n\n"
+    "What a step known by its time alone takes the framework besides (`FrameworkCost`) is chosen "
+    "for each source (a model's README, a collection of logs) on the stated series of all others, "
+    "by their median error: {}; the program takes 2.5 ms. The rest of what the forecast takes for "
+    "such a model (ranks that differ by 2 %, samples by 30 %, a residual of 8 %), for boxes "
+    "without "
+    "peer-to-peer access (0.85 of the bus bandwidth per doubling) and of apex was set on the "
+    "series of the second and third table, not on these, whose link the source or the name of the "
+    "machine states; but the publisher is the same for the judged series on PCIe (Lambda), so "
+    "that a third one could differ:\n\n";
 
 // A short SQuAD run's rate holds its start-up; the collector of these logs says so.
 bool short_run(const Row& row) {
@@ -234,33 +302,21 @@ std::string not_forecast(const nlohmann::json& left, std::size_t forecasts) {
 std::string scaling_study(const std::string& path) {
   std::ifstream file(path);
   const auto document = nlohmann::json::parse(file);
-  std::vector<Row> rows;
-  for (const auto& series : document.at("series")) rows.push_back(row_of(series));
-  return "\n## Training throughput\n\nSpeedup at the largest count of public series, from the "
-         "one-GPU row (`--params`, `--step-time`, `--batch`), the GPU's datasheet (`--gpu`) and "
-         "the "
-         "name of the link; parameters of the public model where the source has none, half of them "
-         "where gradients are exchanged in fp16 (apex O2). Where the training script imports "
-         "apex's "
-         "DistributedDataParallel the forecast is told `--strategy ddp,overlap=no`; what it is "
-         "without that stands beside it. What the forecast takes for a model known by its step "
-         "alone "
-         "(ranks that differ by 2 %, samples by 30 %, a residual of 10 %), for boxes without "
-         "peer-to-peer access (0.85 of the bus bandwidth per doubling) and of apex was set on the "
-         "series of the second and third table, not on these, whose link the source or the name of "
-         "the machine states; but the publisher is the same for the judged series on PCIe "
-         "(Lambda), so that a third one could differ:\n\n" +
-         stated_table(rows) + "\nSeries whose link follows from the form factor only (SXM):\n\n" +
+  const Chosen chosen = chosen_elsewhere(document.at("series"));
+  const std::vector<Row>& rows = chosen.rows;
+  std::string costs;
+  for (const auto& [ms, count] : chosen.stated)
+    costs += fmt::format("{}{} ms for {}", costs.empty() ? "" : ", ", ms, count);
+  return fmt::format(kIntroduction, costs) + stated_table(rows) +
+         "\nSeries whose link follows from the form factor only (SXM):\n\n" +
          other_table(rows, "form") +
          "\nSeries on PCIe or TCP of an unstated generation, peer-to-peer access or rate (the "
          "usual link of the GPU is taken):\n\n" +
          other_table(rows, "kind") + exposure(rows) +
          not_forecast(document.at("not_forecast"), rows.size()) + misses(rows) +
-         "\nThe median stays above 4.5 %. Forty per cent of the series are Horovod's, whose steps "
-         "of 13 "
-         "to 400 ms lose 5 to 80 ms whatever the gradients: host, input pipeline and cycle, which "
-         "one "
-         "GPU's step and a link's name do not show.\n" +
+         "\nWhat is left has causes that one GPU's step and a link's name do not show: loaders, "
+         "hosts, short runs. Of the series that are off by more than 15 % most are slower than "
+         "forecast, by as many milliseconds in fp32 as in fp16.\n" +
          gpus_text(document.at("pairs"));
 }
 
