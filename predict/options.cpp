@@ -140,9 +140,10 @@ void add_answer(CommandLine& line, Options& o) {
       "instead: the link, batch, accumulation, model size\nor GPU count that meets "
       "speedup=1.8,\nefficiency=90% or communication-share=20%\n(of a link: the link scaled by "
       "the ratio shown);\nrepeatable; exit code 1 when nothing does");
-  line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
-           "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
-           "--params");
+  line.one(
+      kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
+      "instead: the link that explains the steps measured\non one and on --gpus GPUs (or t16=), "
+      "for --params");
   line.one(
       kAnswer, "--check-link", o.check_link, "FILE",
       "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "
