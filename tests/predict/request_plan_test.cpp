@@ -147,6 +147,24 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
 }
 
+TEST(RequestPlan, what_the_framework_takes_of_a_known_step_is_borrowed) {
+  Options o;
+  o.params = "25.6M";
+  o.step_time = "97ms";
+  o.batch = "32";
+  o.gpus = "1,8";
+  o.links = {"fast"};
+  o.explain = true;
+  const ForecastDocument d = answer(o);
+  EXPECT_EQ(d.rows[0].forecast.step.term(Term::framework).value(), 0);
+  EXPECT_DOUBLE_EQ(d.rows[1].forecast.step.term(Term::framework).value(), 2e-3);
+  EXPECT_THAT(text_for(o), HasSubstr("framework"));
+  o.step_time = "5ms";  // less its optimizer's update
+  const double capped = answer(o).rows[1].forecast.step.term(Term::framework).value();
+  EXPECT_LT(capped, 0.2 * 5e-3);
+  EXPECT_GT(capped, 0.1 * 5e-3);
+}
+
 TEST(RequestPlan, samples_of_one_shape_leave_what_ranks_differ_by) {
   Options o;
   o.params = "25.6M";
