@@ -88,6 +88,7 @@ std::string read_all(int file, const std::string& name) {
     fail_too_large(name);
   std::string text = read_up_to(file, name, kLargestFile);
   if (text.size() > kLargestFile) fail_too_large(name);
+  refuse_wide_text(text, name);
   return text;
 }
 
@@ -98,6 +99,7 @@ bool begins_like_json(std::string_view text) {
 
 std::string read_filtered(int file, const std::string& name) {
   std::string text = read_up_to(file, name, kLargestLog);
+  refuse_wide_text(text, name);
   if (text.size() <= kLargestLog) return text;
   if (begins_like_json(text)) {
     while (text.size() <= kLargestFile && read_more(file, name, text)) {

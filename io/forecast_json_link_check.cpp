@@ -26,6 +26,9 @@ JsonObject measured_json(const MeasuredLink& measured) {
   members.emplace_back("bus_bandwidth_bytes_per_s", measured.bus_bandwidth.value());
   members.emplace_back("bytes", measured.copies ? JsonValue() : JsonValue(measured.bytes.value()));
   members.emplace_back("falls_with_size", measured.falls);
+  members.emplace_back("latency_share",
+                       measured.copies ? JsonValue() : JsonValue(measured.latency_share));
+  members.emplace_back("notes", array_json(measured.notes));
   return members;
 }
 

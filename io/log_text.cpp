@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "model/error.hpp"
+
 namespace ddpx::io {
 namespace {
 
@@ -39,6 +41,28 @@ bool may_matter(std::string_view line) {
     if (holds(before, word)) return true;
   }
   return nccl != std::string_view::npos && holds(line.substr(nccl), "nranks ");
+}
+
+void refuse_wide_text(std::string_view text, std::string_view place) {
+  constexpr std::size_t kLook = 256;
+  constexpr std::size_t kFewest = 16;
+  const std::string_view head = text.substr(0, kLook);
+  std::array<std::size_t, 2> zeros{};
+  for (std::size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == '\0' ? 1U : 0U;
+  // Without a mark: every other byte of plain text is zero.
+  const auto zero_at = [&](std::size_t parity) {
+    return head.size() >= kFewest && 2 * zeros[parity] + 2 >= head.size() && zeros[1 - parity] == 0;
+  };
+  std::string from;
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    from = "UTF-16";
+  } else if (zero_at(1)) {
+    from = "UTF-16LE";
+  } else if (zero_at(0)) {
+    from = "UTF-16BE";
+  }
+  if (!from.empty())
+    throw InputError(place, "is UTF-16 text; convert it: iconv -f " + from + " -t UTF-8");
 }
 
 void LogFilter::add_line(std::string_view line) {

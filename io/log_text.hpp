@@ -28,4 +28,7 @@ class LogFilter {
 // or the numbers of a row that was interrupted.
 [[nodiscard]] bool may_matter(std::string_view line);
 
+// Throws InputError for UTF-16, with its mark or without: what PowerShell's > makes of a log.
+void refuse_wide_text(std::string_view text, std::string_view place);
+
 }  // namespace ddpx::io

@@ -27,6 +27,20 @@ bool is_timestamp(std::string_view word) {
   return pattern("0000-00-00") || pattern("00:00:00");
 }
 
+// No message and no buffer is larger.
+constexpr double kLargest = 0x1p62;
+
+// A size or count as it is printed, of whatever length: a row whose digits were damaged is still a
+// row, to be counted among those left out.
+std::optional<double> size_or_count(std::string_view word) {
+  if (const auto value = whole_number(word)) return value;
+  const bool negative = word.starts_with('-');
+  if (negative) word.remove_prefix(1);
+  if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return negative ? -1.0 : 2 * kLargest;
+}
+
 struct Fields {
   std::optional<int> root;
   std::vector<std::string> halves;
@@ -77,8 +91,8 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
 std::optional<RowHead> row_head(const std::vector<std::string_view>& words) {
   for (std::size_t i = 2; i < words.size(); ++i) {
     if (!type_bytes(words[i])) continue;
-    const std::optional<double> bytes = whole_number(words[i - 2]);
-    const std::optional<double> count = whole_number(words[i - 1]);
+    const std::optional<double> bytes = size_or_count(words[i - 2]);
+    const std::optional<double> count = size_or_count(words[i - 1]);
     if (!bytes || !count) continue;
     RowHead head{*bytes, *count, std::string(words[i]), {}, i + 1};
     if (i + 1 < words.size() &&
@@ -115,6 +129,8 @@ bool complete(const PendingRow& pending, const Columns& columns) {
 std::variant<FinishedRow, std::string> finish(PendingRow pending, const Columns& columns) {
   const Fields fields = split(pending, columns);
   const std::size_t found = fields.halves.size();
+  for (const double value : {pending.head.bytes, pending.head.count})
+    if (value < 0 || value > kLargest) return "size or count is no number of bytes or elements";
   if (pending.row.bytes <= 0) return "size 0: fewer elements than ranks";
   if (found == 0) {
     return pending.interrupted ? "row without measurements: NCCL INFO lines interrupt it"

@@ -58,9 +58,9 @@ std::array<Condition, kConditions> conditions(const Step& step, double rank_spre
                                               const Job& job) {
   const double total = step.total().value();
   const double compute = sum(step, {Term::forward, Term::backward, Term::accumulation}).value();
-  const double exchange =
-      sum(step, {Term::exposed_communication, Term::contention, Term::copies, Term::compression})
-          .value();
+  const double exchange = sum(step, {Term::exposed_communication, Term::contention, Term::copies,
+                                     Term::compression, Term::framework})
+                              .value();
   // The device with even, equally fast and well fed ranks.
   const double device = total - sum(step, {Term::imbalance, Term::host, Term::loader}).value();
   // The step waits for its data, as it waits for the host: what ends sooner only waits longer.

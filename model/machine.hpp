@@ -60,6 +60,14 @@ struct HostCosts {
   double spread = 0;
 };
 
+// What sharing gradients takes the framework of every synchronised backward, beside what copies and
+// collectives are priced at: hooks, small kernels, buffers' broadcast, waiting to be scheduled. Of
+// a model that only its step is known of; where the host is calibrated its own terms say it.
+struct FrameworkCost {
+  Estimate<Seconds> time;
+  double most = 1;  // as a share of one forward and backward: a short step has few tensors
+};
+
 enum class Engine { native, torch };
 
 // A whole one-GPU step that was measured: the yardstick of speedup for exactly this job, whatever
@@ -128,6 +136,7 @@ struct Machine {
   // Spread of the work of one sample. A rank's step holds many, so that this share of the spread
   // falls with their root; 0: the work of every sample is the same, or nothing is known of it.
   double sample_spread = 0;
+  std::optional<FrameworkCost> framework;  // nullopt: nothing but what is calibrated
   // What remains after all terms: one standard error of a step, fitted on steps the model was not
   // fitted on, or a prior.
   double residual = 0.02;

@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, kTerms> kTermNames{"forward",
                                                           "compression",
                                                           "exposed_communication",
                                                           "optimizer",
+                                                          "framework",
                                                           "host",
                                                           "imbalance",
                                                           "loader"};
@@ -264,7 +265,7 @@ bool StepModel::depends_on(Source source) const {
     case Source::clock:
       return machine_.boost.has_value() || machine_.sustained.has_value();
     case Source::host:
-      return host_time().seconds > 0;
+      return host_time().seconds > 0 || (shared && machine_.framework);
     case Source::compute:
     case Source::memory:
       break;

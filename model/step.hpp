@@ -30,11 +30,12 @@ enum class Term {
   compression,            // the compression hook's casts
   exposed_communication,  // compute waits
   optimizer,
+  framework,  // what sharing takes besides (FrameworkCost)
   host,       // the host is slower than the device by this much
   imbalance,  // waiting for the slowest rank
   loader,     // waiting for data
 };
-inline constexpr std::size_t kTerms = 11;
+inline constexpr std::size_t kTerms = 12;
 [[nodiscard]] std::string_view name(Term term);
 
 // Sources of uncertainty that a Shift moves, in standard errors.

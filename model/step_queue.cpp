@@ -28,7 +28,8 @@ void StepModel::Queue::begin(double time, double slowdown, double delay) {
 }
 
 std::size_t StepModel::Queue::launch(std::size_t exchange) {
-  all_.push_back({exchange, context_.now + context_.handover()});
+  const double looked_at = 0.5 * context_.model.job_.strategy.cycle.value();
+  all_.push_back({exchange, context_.now + context_.handover() + looked_at});
   if (!waits_) begin(next(), context_.collective_slowdown, context_.collective_delay);
   return all_.size() - 1;
 }

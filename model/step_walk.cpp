@@ -227,6 +227,12 @@ Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) c
             .value();
     add(step, Term::imbalance, slowest_ * compute);
   }
+  if (shared && machine_.framework) {
+    const FrameworkCost& cost = *machine_.framework;
+    const Seconds most = cost.most * (step.term(Term::forward) + step.term(Term::backward));
+    const Seconds time = std::min(cost.time.shifted(shift.of(Source::host)), most);
+    add(step, Term::framework, job_.strategy.synchronisations() * time.value());
+  }
   if (const HostTime host = host_time(); host.seconds > 0) {
     const double seconds = host.seconds * std::max(0.05, 1.0 + shift.of(Source::host) * host.error);
     step.host = Seconds(seconds);

@@ -11,19 +11,30 @@
 namespace ddpx {
 namespace {
 
-// The shortest text that reads back to the same size, so 25 MB is not 23.84185791015625MiB.
-std::string size_text(Bytes size) {
+// The shortest text that reads back to the same value, so 25 MB is not 23.84185791015625MiB.
+std::string in_units(double value, auto&& units, auto&& in) {
   std::string best;
-  for (const BucketSizeUnit& unit : kBucketSizeUnits) {
+  for (const auto& unit : units) {
     std::array<char, 40> text{};
-    const char* end = std::to_chars(text.data(), text.data() + text.size(), size / unit.size).ptr;
+    const double count = value / in(unit);
+    const char* end = std::to_chars(text.data(), text.data() + text.size(), count).ptr;
     const std::string candidate =
         std::string(text.data(), static_cast<std::size_t>(end - text.data())) +
         std::string(unit.name);
-    const bool exact = size / unit.size * unit.size == size;
+    const bool exact = count * in(unit) == value;
     if (best.empty() || (exact && candidate.size() < best.size())) best = candidate;
   }
   return best;
+}
+
+std::string size_text(Bytes size) {
+  return in_units(size.value(), kBucketSizeUnits,
+                  [](const BucketSizeUnit& unit) { return unit.size.value(); });
+}
+
+std::string cycle_text(Seconds cycle) {
+  return in_units(cycle.value(), kTimeUnits,
+                  [](const TimeUnit& unit) { return unit.time.value(); });
 }
 
 std::string_view sharding_word(Sharding sharding) {
@@ -67,6 +78,7 @@ std::string describe(const Strategy& s) {
   const Bytes usual_first = s.explicit_buckets ? s.buckets.rest : kMiB;
   if (s.buckets.first != usual_first) text += ",first-bucket=" + size_text(s.buckets.first);
   if (s.bucket_view) text += ",bucket-view";
+  if (s.cycle.value() > 0) text += ",cycle=" + cycle_text(s.cycle);
   if (s.channels) text += ",channels=" + std::to_string(*s.channels);
   return text;
 }

@@ -41,6 +41,9 @@ struct Strategy {
   bool sync_every = false;
   // false: no bucket is sent before backward's end (torch.compile without DDPOptimizer).
   bool overlap = true;
+  // Time between two looks of a coordinator at what is complete (HOROVOD_CYCLE_TIME): a bucket
+  // waits half of it on average. 0: launched as it completes.
+  Seconds cycle{};
   std::optional<int> channels;  // NCCL_MAX_CTAS; nullopt: the link's usual count
 
   // Whether parameters are gathered block by block.

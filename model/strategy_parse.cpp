@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kAccepted =
     "ddp, accumulate=K, compress=fp16|bf16, bucket=SIZE, first-bucket=SIZE, bucket-view, "
-    "channels=C, overlap=yes|no, sync=last|every, fsdp=unit|block, reshard=yes|no, zero=1|2|3, "
+    "channels=C, cycle=TIME, overlap=yes|no, sync=last|every, fsdp=unit|block, reshard=yes|no, "
+    "zero=1|2|3, "
     "hsdp=RxS, no-sync";
 constexpr int kMostRanks = 1 << 20;
 
@@ -57,6 +58,20 @@ Bytes parse_bucket_size(std::string_view word, std::string_view text) {
   if (value <= 0 || !std::isfinite((value * unit).value()))
     reject(word, "needs a size above 0 that a number can hold");
   return value * unit;
+}
+
+constexpr Seconds kLongestCycle{1};
+
+Seconds parse_cycle(std::string_view word, std::string_view text) {
+  std::string_view rest;
+  const double value = parse_number(word, text, rest);
+  Seconds cycle{};
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (rest == unit.name) cycle = value * unit.time;
+  }
+  if (!(cycle.value() > 0) || cycle > kLongestCycle)
+    reject(word, "needs a time above 0 of at most 1s, with its unit (s, ms, us), as cycle=5ms");
+  return cycle;
 }
 
 // "2x8": replicas by shards, each at least 2.
@@ -106,6 +121,7 @@ constexpr std::array kEffects{
     Effect{"bucket", "ddp, zero=1 and zero=2", {true, false, false, true, true}},
     Effect{"first-bucket", "ddp and zero=1", {true, false, false, true}},
     Effect{"bucket-view", "ddp and zero=1", {true, false, false, true}},
+    Effect{"cycle", "ddp and zero=1", {true, false, false, true}},
     Effect{"overlap", "ddp and zero=1", {true, false, false, true}},
     Effect{"sync", "ddp and zero=1", {true, false, false, true}},
     Effect{"reshard", "fsdp=block and hsdp", {false, false, true, false, false, false, true}},
@@ -175,6 +191,8 @@ class Words {
       first_ = parse_bucket_size(word, value);
     } else if (key == "channels") {
       strategy_.channels = parse_count(word, value, kMostChannels);
+    } else if (key == "cycle") {
+      strategy_.cycle = parse_cycle(word, value);
     } else if (key == "overlap") {
       strategy_.overlap = parse_choice(word, value, "yes", "no");
     } else if (key == "sync") {

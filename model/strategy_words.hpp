@@ -1,4 +1,4 @@
-// Units of bucket sizes in the words of --strategy, for reading and for printing them.
+// Units of sizes and times in the words of --strategy, for reading and for printing them.
 #pragma once
 
 #include <array>
@@ -16,5 +16,13 @@ struct BucketSizeUnit {
 inline constexpr std::array kBucketSizeUnits{
     BucketSizeUnit{"MiB", kMiB}, BucketSizeUnit{"KiB", kKiB}, BucketSizeUnit{"GiB", kGiB},
     BucketSizeUnit{"MB", kMB},   BucketSizeUnit{"KB", kKB},   BucketSizeUnit{"GB", kGB}};
+
+struct TimeUnit {
+  std::string_view name;
+  Seconds time;
+};
+// What HOROVOD_CYCLE_TIME counts first.
+inline constexpr std::array kTimeUnits{TimeUnit{"ms", Seconds(1e-3)}, TimeUnit{"us", Seconds(1e-6)},
+                                       TimeUnit{"s", Seconds(1)}};
 
 }  // namespace ddpx

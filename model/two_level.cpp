@@ -153,6 +153,14 @@ Link between_nodes(const Link& between, const NcclTopology& cluster, const Unsur
 
 Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
                std::optional<int> nics, double error) {
+  // A link by figures only: a log of two hosts may not say that they were two.
+  const bool of_slots =
+      between.topology == Topology::pcie || between.topology == Topology::pcie_host;
+  if (of_slots && between.curves.empty() && between.bandwidth.value.value() > 0) {
+    throw InputError("link " + between.name,
+                     "joins the GPUs of one host and no nodes; name a network as --inter-link "
+                     "(--list-links), or its figures, as 12GB/s,20us");
+  }
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
   Link link;
   link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;

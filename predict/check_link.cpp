@@ -68,6 +68,20 @@ std::vector<std::string> faults_of(const Link& link, const MeasuredLink& measure
   return faults;
 }
 
+// From here on a figure speaks of latency.
+constexpr double kMostLatency = 0.25;
+
+std::string remarks(const MeasuredLink& measured) {
+  std::string text;
+  if (measured.latency_share > kMostLatency) {
+    text += wrapped("But a small message takes " + percent_text(measured.latency_share) +
+                    " of that time: this is latency more than bandwidth. Measure larger messages "
+                    "(-e 1G) for a verdict on the link.");
+  }
+  for (const std::string& note : measured.notes) text += wrapped("Note: " + note);
+  return text;
+}
+
 // A link of the table, other than the expected one, whose usual figure is nearest.
 const Link* looks_like(const MeasuredLink& measured, const Link& expected,
                        std::span<const Link> table) {
@@ -158,12 +172,14 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
       check.faults = {faults_of(expected, measured).front()};
       check.text += wrapped("But " + check.faults.front() + ".");
     }
+    check.text += remarks(measured);
     return check;
   }
   if (check.standing == Standing::above) {
     check.text += wrapped(
         "That is above what such a link gives: a faster link than named, a switch that reduces "
         "(NVLS) or a tree over two nodes, both of which bus bandwidth overstates.");
+    check.text += remarks(measured);
     return check;
   }
   check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
@@ -177,6 +193,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   check.text += "Likely, in this order:\n";
   for (const std::string& fault : check.faults)
     check.text += wrapped("- " + fault, {.first = 2, .rest = 4});
+  check.text += remarks(measured);
   return check;
 }
 
@@ -206,6 +223,7 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
     check.text += wrapped(
         "Its bandwidth falls with the size: congestion, or a message that no longer "
         "fits a buffer or cache on the way; prefer smaller buckets.");
+  check.text += remarks(measured);
   check.text += wrapped("Name yours by --link for a verdict and likely faults.");
   return check;
 }

@@ -68,16 +68,25 @@ std::string_view reading_of(BytesPerSecond bandwidth) {
 
 StepPair parse_step_pair(std::string_view place, std::string_view text) {
   const auto reject = [&] {
-    throw InputError(place, "'" + shown(text) +
-                                "' is no pair of steps; accepted: t1=TIME,tn=TIME (one GPU, N "
-                                "GPUs), as t1=120ms,tn=180ms");
+    throw InputError(place,
+                     "'" + shown(text) +
+                         "' is no pair of steps; accepted: t1=TIME,tn=TIME (one GPU, N "
+                         "GPUs), as t1=120ms,tn=180ms with --gpus 16, or t1=120ms,t16=180ms");
   };
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) reject();
   const std::string_view first = text.substr(0, comma);
   const std::string_view second = text.substr(comma + 1);
-  if (!first.starts_with("t1=") || !second.starts_with("tn=")) reject();
-  return {parse_time(place, first.substr(3)), parse_time(place, second.substr(3))};
+  const std::size_t equals = second.find('=');
+  if (!first.starts_with("t1=") || !second.starts_with('t') || equals == std::string_view::npos)
+    reject();
+  const std::string_view count = second.substr(1, equals - 1);
+  StepPair pair{parse_time(place, first.substr(3)), parse_time(place, second.substr(equals + 1))};
+  if (count == "n") return pair;
+  if (count.empty() || count.find_first_not_of("0123456789") != std::string_view::npos) reject();
+  constexpr int kMostGpus = 1 << 20;
+  pair.gpus = parse_count(place, count, 2, kMostGpus);
+  return pair;
 }
 
 InferredLink infer_link(const Machine& machine, const Job& job, double parameters,

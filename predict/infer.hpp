@@ -2,6 +2,7 @@
 // same model's step on one?
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "predict/result.hpp"
@@ -9,11 +10,12 @@
 namespace ddpx {
 
 struct StepPair {
-  Seconds one{};   // the step on one GPU
-  Seconds many{};  // on N GPUs
+  Seconds one{};              // the step on one GPU
+  Seconds many{};             // on N GPUs
+  std::optional<int> gpus{};  // N, where it is said
 };
 
-// "t1=120ms,tn=180ms".
+// "t1=120ms,tn=180ms", or "t1=120ms,t16=180ms".
 [[nodiscard]] StepPair parse_step_pair(std::string_view place, std::string_view text);
 
 // No PCIe link that works gives less to an all-reduce on two ranks.

@@ -8,10 +8,12 @@
 
 namespace ddpx {
 
-Machine for_known_step(Machine machine) {
+Machine for_known_step(Machine machine, Seconds framework) {
   machine.rank_spread = std::max(machine.rank_spread, kStepRankSpread);
   machine.sample_spread = std::max(machine.sample_spread, kStepSampleSpread);
   machine.residual = std::max(machine.residual, kStepResidual);
+  machine.framework = FrameworkCost{
+      {framework, kStepFrameworkError, "prior: public series of training"}, kStepFrameworkMost};
   return machine;
 }
 

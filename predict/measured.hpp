@@ -22,10 +22,17 @@ struct MeasuredModel {
 // series differ by.
 inline constexpr double kStepRankSpread = 0.02;
 inline constexpr double kStepSampleSpread = 0.30;
-inline constexpr double kStepResidual = 0.10;
+inline constexpr double kStepResidual = 0.08;
+// What sharing takes the framework (FrameworkCost): the same in fp32 and fp16, in steps of 20 ms
+// and of 400. docs/results/links.md chooses it on every other source than the one it judges.
+inline constexpr Seconds kStepFramework{2e-3};
+inline constexpr double kStepFrameworkError = 0.7;  // it is 1 to 10 ms, by framework and network
+// No public series has a step below 13 ms to say what becomes of it there.
+inline constexpr double kStepFrameworkMost = 0.20;
 
-// `machine` for a model known by its step alone: at least those spreads and residual.
-[[nodiscard]] Machine for_known_step(Machine machine);
+// `machine` for a model known by its step alone: at least those spreads and residual, and what the
+// framework takes.
+[[nodiscard]] Machine for_known_step(Machine machine, Seconds framework = kStepFramework);
 
 // A stated time is priced in whatever dtype the machine has products of: there are none to price.
 void use_any_dtype(Job& job, const Machine& machine);

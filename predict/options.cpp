@@ -71,10 +71,11 @@ void add_training(CommandLine& line, Options& o) {
   line.one(kGroup, "--optimizer", o.optimizer, "NAME", "sgd or adamw (default: sgd)");
   line.one(kGroup, "--engine", o.engine, "NAME",
            "native or torch, whose host costs to count\n(default: torch)");
-  line.many(kGroup, "--strategy", o.strategies, "WORDS",
-            "ddp, accumulate=K, compress=fp16|bf16,\nbucket=SIZE, first-bucket=SIZE, "
-            "bucket-view,\noverlap=no, sync=every, channels=C, no-sync,\nfsdp=unit|block, "
-            "reshard=no, zero=1|2|3, hsdp=RxS;\ncommas combine, repeat to compare (default: ddp)");
+  line.many(
+      kGroup, "--strategy", o.strategies, "WORDS",
+      "ddp, accumulate=K, compress=fp16|bf16,\nbucket=SIZE, first-bucket=SIZE, bucket-view,\n"
+      "overlap=no, cycle=TIME, sync=every, channels=C,\nno-sync, fsdp=unit|block, reshard=no, "
+      "zero=1|2|3,\nhsdp=RxS; commas combine, repeat to compare\n(default: ddp)");
 }
 
 void add_conditions(CommandLine& line, Options& o) {
@@ -84,9 +85,11 @@ void add_conditions(CommandLine& line, Options& o) {
       "samples/s that the data loaders deliver to all\nranks together, or as 500/rank to each");
   line.one(kGroup, "--imbalance", o.imbalance, "PERCENT",
            "work of the fullest rank above the mean, as 10%");
-  line.one(kGroup, "--straggler", o.straggler, "PERCENT|spread=P",
-           "compute of one slow rank above the others', as\n20%; or the standard deviation between "
-           "ranks, as\nspread=3% (default: the machine's)");
+  line.one(
+      kGroup, "--straggler", o.straggler, "PERCENT|spread=P|samples=P",
+      "compute of one slow rank above the others', as\n20%; or the standard deviation between "
+      "ranks, as\nspread=3% (default: the machine's); or that of\nthe work of single samples, as "
+      "samples=0% where\nall have one shape (default with --params: 30%)");
 }
 
 void add_decision(CommandLine& line, Options& o) {
@@ -137,9 +140,10 @@ void add_answer(CommandLine& line, Options& o) {
       "instead: the link, batch, accumulation, model size\nor GPU count that meets "
       "speedup=1.8,\nefficiency=90% or communication-share=20%\n(of a link: the link scaled by "
       "the ratio shown);\nrepeatable; exit code 1 when nothing does");
-  line.one(kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
-           "instead: the link that explains the steps measured\non one and on --gpus GPUs, for "
-           "--params");
+  line.one(
+      kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
+      "instead: the link that explains the steps measured\non one and on --gpus GPUs (or t16=), "
+      "for --params");
   line.one(
       kAnswer, "--check-link", o.check_link, "FILE",
       "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "

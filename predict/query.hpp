@@ -48,7 +48,7 @@ struct Query {
   bool rank = false;
   std::optional<Bytes> gpu_memory;
   std::vector<Requirement> requirements;
-  bool spread_given = false;          // machine.rank_spread is --straggler's
+  bool spread_given = false;          // machine.rank_spread or sample_spread is --straggler's
   std::vector<std::string> warnings;  // of the resolution; handed through
 };
 

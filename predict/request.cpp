@@ -201,9 +201,16 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   const double parameters = parse_amount("--params", options.params.value());
   Job job = job_of(options);
   const std::vector<NodeLayout> gpus = gpus_of(options);
-  if (gpus.size() != 1 || gpus.front().gpus() < 2)
-    throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
-  job.gpus = gpus.front().gpus();
+  if (options.gpus || !steps.gpus) {
+    if (gpus.size() != 1 || gpus.front().gpus() < 2)
+      throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+    job.gpus = gpus.front().gpus();
+  }
+  if (steps.gpus && options.gpus && *steps.gpus != job.gpus)
+    throw InputError("--gpus", "is " + std::to_string(job.gpus) +
+                                   ", and --infer-link has a step on " +
+                                   std::to_string(*steps.gpus) + "; give one count");
+  job.gpus = steps.gpus.value_or(job.gpus);
   job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
   const Machine machine = resolvers.machine(options.machine);
   use_any_dtype(job, machine);

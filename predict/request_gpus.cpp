@@ -1,5 +1,7 @@
 #include "predict/request_gpus.hpp"
 
+#include <cctype>
+
 namespace ddpx {
 namespace {
 
@@ -30,10 +32,24 @@ std::vector<NodeLayout> gpus_of(const Options& options) {
 
 const GpuType& gpu_named(const std::string& name) {
   if (const GpuType* type = find_gpu_type(name)) return *type;
+  std::string lower = name;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  // A family, another case, or the driver's name.
+  std::string meant;
   std::string accepted;
-  for (const GpuType& type : gpu_types())
+  Device device;
+  device.name = name;
+  const GpuType* named = gpu_type_of(device);
+  for (const GpuType& type : gpu_types()) {
     accepted += (accepted.empty() ? "" : ", ") + std::string(type.name);
-  throw InputError("--gpu", "'" + shown(name) + "' is unknown; accepted: " + accepted);
+    const bool of_family =
+        !lower.empty() && (type.name == lower || type.name.starts_with(lower + "-"));
+    if (named == nullptr ? of_family : named == &type)
+      meant += (meant.empty() ? "" : ", ") + std::string(type.name);
+  }
+  throw InputError("--gpu", "'" + shown(name) + "' is unknown; " +
+                                (meant.empty() ? "" : "did you mean " + meant + "? ") +
+                                "accepted: " + accepted);
 }
 
 Machine machine_for(const Options& options, const Resolvers& resolvers) {

@@ -11,9 +11,11 @@ namespace {
 
 constexpr std::string_view kPerRank = "/rank";
 constexpr std::string_view kSpread = "spread=";
+constexpr std::string_view kSamples = "samples=";
 // A rank ten times as slow as the others has failed rather than fallen behind.
 constexpr double kMostDelay = 10;
 constexpr double kMostSpread = 1;
+constexpr double kMostSampleSpread = 3;   // a few long samples among many short
 constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
 
 // Beyond these no run, machine or price is; within them no quotient leaves what a number can hold.
@@ -137,13 +139,22 @@ void use_conditions(Query& query, const Options& options) {
   }
   if (!options.straggler) return;
   useless("--straggler");
-  query.spread_given = options.straggler->starts_with(kSpread);
+  query.spread_given =
+      options.straggler->starts_with(kSpread) || options.straggler->starts_with(kSamples);
   if (!query.spread_given)
     query.job.straggler = parse_percent("--straggler", *options.straggler, kMostDelay);
 }
 
 void use_spread(Machine& machine, const Options& options) {
-  if (!options.straggler || !options.straggler->starts_with(kSpread)) return;
+  if (!options.straggler) return;
+  const std::string& text = *options.straggler;
+  if (text.starts_with(kSamples)) {
+    const std::string value = text.substr(kSamples.size());
+    machine.sample_spread =
+        value == "0%" ? 0.0 : parse_percent("--straggler samples", value, kMostSampleSpread);
+    return;
+  }
+  if (!text.starts_with(kSpread)) return;
   machine.sample_spread = 0;
   machine.rank_spread =
       parse_percent("--straggler spread", options.straggler->substr(kSpread.size()), kMostSpread);

@@ -139,6 +139,20 @@ bool falls(const Curve& curve) {
   return best > kMuch * last;
 }
 
+std::vector<std::string> notes_of(const io::NcclImport& import) {
+  constexpr std::size_t kMostRows = 5;
+  std::vector<std::string> notes;
+  for (const io::DroppedRow& row : import.dropped) {
+    if (notes.size() == kMostRows) {
+      notes.push_back(std::to_string(import.dropped.size() - kMostRows) + " more rows left out");
+      break;
+    }
+    notes.push_back(import.row_word + " " + std::to_string(row.line) + " left out: " + row.reason);
+  }
+  notes.insert(notes.end(), import.notes.begin(), import.notes.end());
+  return notes;
+}
+
 MeasuredLink measured_log(const std::string& text, const std::string& place) {
   std::ostringstream unused;
   const Link link = link_from_log(text, place, unused);
@@ -152,8 +166,10 @@ MeasuredLink measured_log(const std::string& text, const std::string& place) {
       if (rate < best) continue;
       best = rate;
       measured.bytes = point.bytes;
+      measured.latency_share = std::min(1.0, curve.points().front().time / point.time);
     }
     if (best.value() > 0) measured.bus_bandwidth = best;
+    measured.notes = notes_of(io::read_nccl_tests(text, place));
     return measured;
   }
   throw InputError(place, "holds no all_reduce; run all_reduce_perf");

@@ -48,7 +48,7 @@ const Job& checked(const Job& job, const Device& device) {
   const bool known = strategy.sharding == Sharding::none ||
                      strategy.sharding == Sharding::fsdp_unit ||
                      (strategy.sharding == Sharding::fsdp_block && !strategy.hybrid);
-  if (!known || strategy.sync_every || !strategy.overlap) {
+  if (!known || strategy.sync_every || !strategy.overlap || strategy.cycle.value() > 0) {
     throw InputError("--strategy", "the native engine does not run '" + describe(strategy) +
                                        "'; it runs ddp with buckets, hooks and accumulation, "
                                        "fsdp=unit, fsdp=block (reshard=yes|no) and no-sync");

@@ -27,6 +27,8 @@ TEST(LinkCheckJson, has_the_verdict_the_band_and_the_faults_in_order) {
   EXPECT_EQ(json.at("verdict"), "below");
   EXPECT_EQ(json.at("measured").at("bus_bandwidth_bytes_per_s"), 10e9);
   EXPECT_EQ(json.at("measured").at("falls_with_size"), true);
+  EXPECT_EQ(json.at("measured").at("latency_share"), 0);
+  EXPECT_TRUE(json.at("measured").at("notes").empty());
   EXPECT_EQ(json.at("expected").at("usual_bytes_per_s"), 350e9);
   EXPECT_EQ(json.at("looks_like").at("link"), "pcie4");
   EXPECT_EQ(json.at("likely_faults").at(0), "first");

@@ -10,6 +10,7 @@
 
 #include "io/file.hpp"
 #include "io/nccl_tests.hpp"
+#include "tests/support/expect_input_error.hpp"
 
 namespace ddpx::io {
 namespace {
@@ -49,6 +50,27 @@ TEST(LogText, filtered_logs_give_the_same_rows_lines_and_notes) {
     ++logs;
   }
   EXPECT_GT(logs, 20U);
+}
+
+TEST(LogText, utf16_is_told_with_its_mark_and_without) {
+  const std::string text = "#  size  count  type  redop  time  algbw  busbw\n";
+  std::string little;
+  std::string big;
+  for (const char c : text) {
+    little += {c, '\0'};
+    big += {'\0', c};
+  }
+  const auto refused = [](const std::string& wide, const std::string& from) {
+    test::expect_input_error([&] { refuse_wide_text(wide, "log.txt"); },
+                             {"log.txt", "iconv -f " + from + " -t UTF-8"});
+  };
+  refused(little, "UTF-16LE");
+  refused(big, "UTF-16BE");
+  refused("\xff\xfe" + little, "UTF-16");
+  refused("\xfe\xff" + big, "UTF-16");
+  for (const std::string& plain :
+       {text, std::string(), std::string("a\0", 2), std::string(64, '\0'), "\xef\xbb\xbf" + text})
+    refuse_wide_text(plain, "log.txt");
 }
 
 TEST(LogText, nccls_own_lines_and_training_output_are_emptied) {

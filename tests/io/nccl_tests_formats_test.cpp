@@ -71,6 +71,7 @@ TEST(NcclTestsFormats, every_launchers_tag_is_stripped) {
 
 TEST(NcclTestsFormats, line_ends_colour_tabs_and_byte_order_marks_do_not_matter) {
   expect_three_rows(replaced(kHeader + kRows, "\n", "\r\n"));
+  expect_three_rows(replaced(kHeader + kRows, "\n", "\r"));
   expect_three_rows("\xef\xbb\xbf" + kHeader + kRows);
   expect_three_rows("\xef\xbb\xbf" + kRows);
   expect_three_rows(with_prefix(kHeader + kRows, "\x1b[32m"));

@@ -122,6 +122,20 @@ TEST(NcclTestsHostile, numbers_at_the_edge_are_dropped_or_read) {
   }
 }
 
+TEST(NcclTestsHostile, a_row_of_damaged_digits_is_counted_among_those_left_out) {
+  const std::string good = "  1048576 262144 float sum -1 121.8 8.61 16.14 0 126.6 8.28 15.53 0\n";
+  const std::string rest = " float sum -1 121.8 8.61 16.14 0 126.6 8.28 15.53 0\n";
+  for (const std::string head :
+       {"99999999999999999999999 262144", "1048576 99999999999999999999999", "-1048576 262144",
+        "1048576 -262144", "18446744073709551615 262144"}) {
+    const NcclImport import = read_nccl_tests(good + head + rest, "log");
+    ASSERT_EQ(import.dropped.size(), 1U) << head;
+    EXPECT_EQ(import.dropped.front().line, 2U);
+    EXPECT_NE(import.dropped.front().reason.find("size or count"), std::string::npos);
+    EXPECT_EQ(points_in(import), 1U);
+  }
+}
+
 TEST(NcclTestsHostile, odd_files_are_refused_in_one_line) {
   for (const std::string& text :
        {std::string(), std::string("\n\n\n"), std::string(1000, '\0'), std::string("#"),

@@ -284,6 +284,51 @@ TEST(Ranks, wait_for_the_slowest_by_the_expected_maximum_of_their_spread) {
   EXPECT_EQ(term(step(m, Link{}, one_bucket_per_tensor(1)), Term::imbalance), 0);
 }
 
+TEST(Frameworks, add_what_they_take_to_every_synchronised_backward) {
+  Machine m = machine();
+  m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
+  Job job = one_bucket_per_tensor();
+  const Link link = line_link(0, 1e6);
+  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 11 + 2);
+  // Of forward and backward, 8 s, at most a quarter.
+  m.framework = FrameworkCost{{Seconds(20), 0, ""}, 0.25};
+  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
+  job.strategy = parse_strategy("accumulate=3,bucket=1KB");
+  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
+  job.strategy = parse_strategy("accumulate=3,bucket=1KB,sync=every");
+  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 6);
+  job.strategy = parse_strategy("no-sync");
+  EXPECT_EQ(term(step(m, link, job), Term::framework), 0);
+  EXPECT_EQ(term(step(m, Link{}, one_bucket_per_tensor(1)), Term::framework), 0);
+}
+
+TEST(Frameworks, are_uncertain_as_the_host_is) {
+  Machine m = machine();
+  m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
+  const Link link = line_link(0, 1e6);
+  const Network network = test::three_layers();
+  const StepModel model(m, link, network, one_bucket_per_tensor());
+  ASSERT_TRUE(model.depends_on(Source::host));
+  Shift shift;
+  shift.z[static_cast<std::size_t>(Source::host)] = 1;
+  EXPECT_DOUBLE_EQ(model.run(shift).total().value(), 11 + 3);
+  EXPECT_FALSE(
+      StepModel(machine(), link, network, one_bucket_per_tensor()).depends_on(Source::host));
+}
+
+TEST(Coordinators, take_a_bucket_up_half_a_cycle_late) {
+  // Buckets of 2 s complete at 5, 7 and 8: 5-7, 7-9, 9-11; half a second later each the first is.
+  Job job = one_bucket_per_tensor();
+  const Link link = line_link(0, 1e6);
+  ASSERT_DOUBLE_EQ(total(step(machine(), link, job)), 11);
+  job.strategy.cycle = Seconds(1);
+  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 11.5);
+  // Behind backward all three wait for the same look.
+  job.strategy.overlap = false;
+  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 8 + 6 + 0.5);
+}
+
 TEST(SustainedClocks, slow_products_and_nothing_else) {
   Machine m = machine();
   m.optimizer_bandwidth.value = BytesPerSecond(18e6);

@@ -297,7 +297,7 @@ TEST(Names, of_terms_and_sources_are_the_documented_ones) {
   for (std::size_t i = 0; i < kTerms; ++i) names.push_back(name(static_cast<Term>(i)));
   EXPECT_THAT(names, testing::ElementsAre("forward", "backward", "accumulation", "contention",
                                           "copies", "compression", "exposed_communication",
-                                          "optimizer", "host", "imbalance", "loader"));
+                                          "optimizer", "framework", "host", "imbalance", "loader"));
   EXPECT_EQ(name(Source::link), "link");
   EXPECT_EQ(name(BoundBy::communication), "communication");
 }

@@ -27,6 +27,7 @@ void expect_same(const Strategy& a, const Strategy& b) {
   EXPECT_EQ(a.hybrid, b.hybrid);
   EXPECT_EQ(a.sync_every, b.sync_every);
   EXPECT_EQ(a.overlap, b.overlap);
+  EXPECT_EQ(a.cycle, b.cycle);
 }
 
 TEST(Strategies, plain_ddp_is_pytorchs_default) {
@@ -84,6 +85,9 @@ TEST(Strategies, read_back_from_their_description) {
                            "hsdp=2x8",
                            "hsdp=2x8,reshard=no",
                            "ddp,overlap=no",
+                           "ddp,cycle=5ms",
+                           "ddp,cycle=3.5ms,overlap=no",
+                           "zero=1,cycle=123.4567us",
                            "ddp,accumulate=4,sync=every"}) {
     const Strategy s = parse_strategy(text);
     expect_same(parse_strategy(describe(s)), s);
@@ -124,6 +128,16 @@ TEST(Strategies, a_bad_size_is_named_with_the_units) {
   expect_input_error([] { static_cast<void>(parse_strategy("bucket=25")); }, {"MiB", "2^10"});
 }
 
+TEST(Strategies, a_coordinators_cycle_is_a_time_of_at_most_a_second) {
+  EXPECT_EQ(parse_strategy("cycle=5ms").cycle, Seconds(5e-3));
+  EXPECT_EQ(parse_strategy("cycle=1s").cycle, Seconds(1));
+  for (const char* word : {"cycle=5", "cycle=0ms", "cycle=-1ms", "cycle=2s", "cycle=nanms",
+                           "cycle=5 ms", "cycle=5min"}) {
+    expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
+                       {"--strategy", word, "needs a"});
+  }
+}
+
 TEST(Strategies, the_compression_hooks_are_fp16_and_bf16) {
   for (const char* word : {"compress=fp32", "compress=tf32", "compress=int8", "compress="}) {
     expect_input_error([&] { static_cast<void>(parse_strategy(word)); },
@@ -152,6 +166,8 @@ TEST(Strategies, words_that_contradict_each_other_are_refused) {
                            "hsdp=2x4,fsdp=block",
                            "fsdp=block,overlap=no",
                            "zero=2,overlap=no",
+                           "fsdp=block,cycle=5ms",
+                           "no-sync,cycle=5ms",
                            "ddp,sync=every",
                            "fsdp=block,accumulate=2,sync=every",
                            "no-sync,overlap=no"}) {

@@ -68,6 +68,16 @@ TEST(TwoLevel, two_nodes_are_slower_than_one_and_more_slower_still) {
   }
 }
 
+TEST(TwoLevel, no_slot_joins_nodes) {
+  for (const Topology topology : {Topology::pcie, Topology::pcie_host}) {
+    test::expect_input_error(
+        [&] {
+          static_cast<void>(two_level(kNvlink, figures("pcie4", topology, 20, 10), {2, 8}));
+        },
+        {"pcie4", "--inter-link"});
+  }
+}
+
 TEST(TwoLevel, is_measured_as_a_whole_and_unsure) {
   const Link link = two_level(kNvlink, kNdr, {2, 8});
   EXPECT_EQ(link.name, "nvlink4+ndr");

@@ -9,6 +9,7 @@ namespace ddpx {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Link entry(const std::string& name, Topology topology, double low, double usual, double high,
            double peak) {
@@ -51,6 +52,27 @@ TEST(CheckLink, below_it_names_what_it_looks_like_and_the_likely_faults) {
   EXPECT_THAT(check.text, HasSubstr("what pcie4 gives"));
   EXPECT_THAT(check.text, HasSubstr("IOMMU or ACS"));
   expect_80_columns(check.text);
+}
+
+TEST(CheckLink, latency_is_no_measure_of_a_link) {
+  MeasuredLink measured = of(301);
+  measured.latency_share = 0.1;
+  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, Not(HasSubstr("latency")));
+  measured.latency_share = 0.7;
+  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("70 % of that time"));
+  EXPECT_THAT(check_link(measured, kTable).text, HasSubstr("latency more than"));
+  measured.bus_bandwidth = BytesPerSecond(10e9);
+  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("latency more than"));
+  expect_80_columns(check_link(measured, kTable[0], kTable).text);
+}
+
+TEST(CheckLink, what_was_left_out_is_said_whatever_the_verdict) {
+  for (const double gigabytes : {1.0, 301.0, 900.0}) {
+    MeasuredLink measured = of(gigabytes);
+    measured.notes = {"line 7 left out: time is nan"};
+    EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("Note: line 7 left out"));
+    EXPECT_THAT(check_link(measured, kTable).text, HasSubstr("Note: line 7 left out"));
+  }
 }
 
 TEST(CheckLink, a_curve_that_falls_is_flagged_even_inside_the_band) {

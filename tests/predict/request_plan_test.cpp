@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -60,7 +61,8 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   each(&Options::imbalance, "--imbalance",
        {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
-       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%"});
+       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%", "samples",
+        "samples=", "samples=0", "samples=-1%", "samples=400%"});
   each(&Options::samples, "--samples",
        {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "1.5", "many"});
   each(&Options::critical_batch, "--critical-batch",
@@ -144,6 +146,43 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   o.loader_rate.reset();
   o.straggler = "spread=5%";
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
+}
+
+TEST(RequestPlan, what_the_framework_takes_of_a_known_step_is_borrowed) {
+  Options o;
+  o.params = "25.6M";
+  o.step_time = "97ms";
+  o.batch = "32";
+  o.gpus = "1,8";
+  o.links = {"fast"};
+  o.explain = true;
+  const ForecastDocument d = answer(o);
+  EXPECT_EQ(d.rows[0].forecast.step.term(Term::framework).value(), 0);
+  EXPECT_DOUBLE_EQ(d.rows[1].forecast.step.term(Term::framework).value(), 2e-3);
+  EXPECT_THAT(text_for(o), HasSubstr("framework"));
+  o.step_time = "5ms";  // less its optimizer's update
+  const double capped = answer(o).rows[1].forecast.step.term(Term::framework).value();
+  EXPECT_LT(capped, 0.2 * 5e-3);
+  EXPECT_GT(capped, 0.1 * 5e-3);
+}
+
+TEST(RequestPlan, samples_of_one_shape_leave_what_ranks_differ_by) {
+  Options o;
+  o.params = "25.6M";
+  o.step_time = "97ms";
+  o.batch = "4";
+  o.gpus = "8";
+  o.links = {"fast"};
+  const auto imbalance = [&] {
+    return answer(o).rows.front().forecast.step.term(Term::imbalance).value();
+  };
+  const double usual = imbalance();
+  o.straggler = "samples=30%";
+  EXPECT_DOUBLE_EQ(imbalance(), usual);
+  o.straggler = "samples=0%";
+  EXPECT_NEAR(imbalance() / usual, 0.02 / std::hypot(0.02, 0.15), 1e-9);
+  o.straggler = "samples=60%";
+  EXPECT_NEAR(imbalance() / usual, std::hypot(0.02, 0.3) / std::hypot(0.02, 0.15), 1e-9);
 }
 
 TEST(RequestPlan, accumulation_shows_more_samples_per_second_and_what_they_cost) {

@@ -112,6 +112,16 @@ TEST(Request, a_gpu_not_measured_comes_from_its_datasheet_or_from_the_machine) {
   EXPECT_EQ(query(o).machine.name, "a100-sxm");
   o.gpu = "a1000";
   refused(o, {"--gpu", "'a1000'", "t4", "h200"});
+  for (const char* name : {"A100", "a100"}) {
+    o.gpu = name;
+    refused(o, {"did you mean a100-sxm, a100-sxm-40, a100-pcie, a100-pcie-40?"});
+  }
+  o.gpu = "NVIDIA A100-SXM4-80GB";
+  refused(o, {"did you mean a100-sxm?"});
+  o.gpu = "T4";
+  refused(o, {"did you mean t4?"});
+  o.gpu = "";
+  refused(o, {"'' is unknown; accepted"});
   o.gpu = "a100-sxm";
   o.machine = "small";  // a "Small GPU" is none of the table
   refused(o, {"--gpu", "Small GPU", "leave --machine out"});
@@ -271,6 +281,13 @@ TEST(Request, a_link_question_takes_only_what_it_uses) {
   infer_refused({"--gpus", "one count"});
   o.gpus = "1";
   infer_refused({"--gpus"});
+  o.gpus = "2x8";
+  o.infer_link = "t1=1s,t16=2s";
+  EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
+  o.gpus = "2x4";
+  infer_refused({"--gpus", "is 8", "a step on 16"});
+  o.gpus.reset();
+  EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
 }
 
 }  // namespace

@@ -73,10 +73,17 @@ std::vector<Leaning> candidates() {
   return all;
 }
 
-// For each class the leaning that has the least mean error from 1 MiB on over all other classes.
+bool is_better(const Errors& errors, const Errors& log_log) {
+  return errors.mean() < log_log.mean() && errors.quantile(0.95) < log_log.quantile(0.95);
+}
+
+// For each class the leaning that has the least mean error from 1 MiB on over all other classes,
+// among those that are better than log-log interpolation in each of them, in mean and 95th
+// percentile.
 std::map<std::string, Leaning> leanings(const std::vector<Sweep>& sweeps) {
   const std::vector<Leaning> all = candidates();
   std::map<std::string, std::vector<Errors>> errors;  // of every candidate
+  std::map<std::string, Errors> straight;
   for (const Sweep& sweep : sweeps) {
     if (sweep.points.size() < kFewest) continue;
     auto& of_class = errors[sweep.link_class()];
@@ -84,7 +91,9 @@ std::map<std::string, Leaning> leanings(const std::vector<Sweep>& sweeps) {
     for (std::size_t i = 0; i < sweep.points.size(); ++i) {
       const CurvePoint& point = sweep.points[i];
       if (point.bytes < kMiB) continue;
-      Curve rest = curve_of(sweep.call(), without(sweep, i));
+      const std::vector<CurvePoint> others = without(sweep, i);
+      straight[sweep.link_class()].add(log_log(others, point.bytes) / point.time - 1.0);
+      Curve rest = curve_of(sweep.call(), others);
       for (std::size_t c = 0; c < all.size(); ++c)
         of_class[c].add(forecast(rest, point.bytes, all[c]) / point.time - 1.0);
     }
@@ -94,10 +103,13 @@ std::map<std::string, Leaning> leanings(const std::vector<Sweep>& sweeps) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < all.size(); ++c) {
       Errors others;
+      bool better = true;
       for (const auto& [name, of_class] : errors) {
-        if (name != judged) others.append(of_class[c]);
+        if (name == judged) continue;
+        others.append(of_class[c]);
+        better = better && is_better(of_class[c], straight.at(name));
       }
-      if (others.mean() >= least) continue;
+      if (!better || others.mean() >= least) continue;
       least = others.mean();
       best[judged] = all[c];
     }
@@ -174,10 +186,11 @@ std::string sizes_study(const std::vector<Sweep>& sweeps) {
       "(validation/links/sweeps.json) "
       "is left out in turn and forecast from the sweep's others, by the curve the programs fit and "
       "by log-log interpolation; sizes from 1 MiB on. How the curve leans between points (its "
-      "reach "
-      "and its share) was chosen on the other classes of links, in brackets. Clean sweeps are "
-      "those "
-      "whose bandwidth never falls with the size.\n\n"
+      "reach and its share) was chosen on the other classes of links, in brackets: the least mean "
+      "error of those that are better than log-log interpolation in each of these classes, in mean "
+      "and 95th percentile. (By the least mean error alone it is mostly 0.65 and 1, which leaves "
+      "EFA's 95th percentile at 13.5 %.) Clean sweeps are those whose bandwidth never falls with "
+      "the size.\n\n"
       "| link (reach, share) | rows | mean | log-log | 95th percentile, % | log-log |\n"
       "| --- | ---: | ---: | ---: | ---: | ---: |\n",
       groups.sweeps);
