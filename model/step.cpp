@@ -245,9 +245,10 @@ double StepModel::settled_clock(const Shift& shift) const {
   // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
   // in a thousand.
   double factor = 1.0;
-  for (int round = 0; round < 2; ++round)
-    factor = clock_factor(machine_, busy_share(simulate(shift, factor, nullptr)),
-                          shift.of(Source::clock));
+  for (int round = 0; round < 2; ++round) {
+    const Step step = simulate(shift, factor, nullptr);
+    factor = clock_factor(machine_, busy_share(step), step.total(), shift.of(Source::clock));
+  }
   return factor;
 }
 
