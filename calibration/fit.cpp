@@ -49,6 +49,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
     t["hook_gap_s"] = [](Machine& m, const Prior& p) { m.hook_gap = estimate<Seconds>(p); };
     t["hook_overlap"] = [](Machine& m, const Prior& p) { m.hook_overlap = estimate<double>(p); };
     t["boost_factor"] = [](Machine& m, const Prior& p) { m.boost = estimate<double>(p); };
+    t["power_window_s"] = [](Machine& m, const Prior& p) { m.power_window = estimate<Seconds>(p); };
     t["sustained_factor"] = [](Machine& m, const Prior& p) { m.sustained = estimate<double>(p); };
     t["rank_spread"] = [](Machine& m, const Prior& p) { m.rank_spread = p.value; };
     t["residual"] = [](Machine& m, const Prior& p) { m.residual = p.value; };

@@ -57,6 +57,7 @@ void check(const CalibrateOptions& options) {
   }
   for (const auto& [flag, path] :
        {std::pair{"--output", options.output}, {"--measurements", options.measurements}}) {
+    if (path && path->empty()) throw InputError(flag, "needs the name of a file");
     for (const std::string& read : options.from) {
       if (!path || !io::same_file(read, *path)) continue;
       throw InputError(flag, "would write over " + io::quoted(*path) +

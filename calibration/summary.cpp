@@ -217,6 +217,8 @@ std::string summary_text(const Machine& machine, const FitReport& report,
   if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
   text += host_text(machine);
   if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");
+  if (machine.power_window)
+    text += constant("power averaged over", *machine.power_window, 1e-3, "ms");
   if (machine.sustained)
     text += constant("sustained clock, time factor", *machine.sustained, 1, "");
   text += summary_text(machine.links, report, options);

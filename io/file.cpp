@@ -92,6 +92,12 @@ std::string read_all(int file, const std::string& name) {
   return text;
 }
 
+// It may never end.
+bool is_device(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
 bool begins_like_json(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
@@ -101,12 +107,14 @@ std::string read_filtered(int file, const std::string& name) {
   std::string text = read_up_to(file, name, kLargestLog);
   refuse_wide_text(text, name);
   if (text.size() <= kLargestLog) return text;
-  if (begins_like_json(text)) {
+  if (begins_like_json(text) || is_device(file)) {
     while (text.size() <= kLargestFile && read_more(file, name, text)) {
     }
     if (text.size() > kLargestFile) fail_too_large(name);
     return text;
   }
+  if (text.find('\n') == std::string::npos)
+    fail(name, "has no end of a line in its first 16 MiB, so it is no log; name another file");
   LogFilter filter;
   do {
     filter.add(text);

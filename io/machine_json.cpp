@@ -25,6 +25,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "shared_gap_s",
                                                 "host",
                                                 "boost_factor",
+                                                "power_window_s",
                                                 "sustained_factor",
                                                 "memory_beside_factor",
                                                 "shared_core",
@@ -187,6 +188,8 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
     machine.shared_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
   machine.host = hosts_of(top.at("host"));
   machine.boost = factor_of(top, "boost_factor");
+  if (const auto window = top.find("power_window_s"))
+    machine.power_window = estimate_of<Seconds>(*window);
   machine.sustained = factor_of(top, "sustained_factor");
   machine.memory_beside = factor_of(top, "memory_beside_factor");
   if (const auto core = top.find("shared_core")) machine.shared_core = shared_core_of(*core);
@@ -235,6 +238,8 @@ std::string to_json(const Machine& machine) {
   if (machine.shared_gap) members.emplace_back("shared_gap_s", estimate_json(*machine.shared_gap));
   members.emplace_back("host", hosts_json(machine.host));
   append_factor(members, "boost_factor", machine.boost);
+  if (machine.power_window)
+    members.emplace_back("power_window_s", estimate_json(*machine.power_window));
   append_factor(members, "sustained_factor", machine.sustained);
   append_factor(members, "memory_beside_factor", machine.memory_beside);
   if (machine.shared_core)

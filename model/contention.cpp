@@ -203,35 +203,45 @@ LastPlaced place(double blocks, const Slots& slots) {
 
 }  // namespace
 
-BesideCollective beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
-                                   int channels, Seconds beside, const WaveCost& cost) {
-  if (!(beside.value() > 0) || channels <= 0)
-    return {alone, room_after(grid, multiprocessors, channels, alone)};
-  const double slowdown = wave_slowdown(grid, multiprocessors, channels, cost);
-  const Seconds most = alone * slowdown;
-  if (grid.persistent) {
-    const Seconds time = beside_collective(alone, slowdown, beside);
-    return {time, time};
-  }
-  const int left = std::max(1, multiprocessors - channels);
-  if (waves(grid, left) <= 1) return {most, Seconds{}};
+SharedKernel::SharedKernel(const KernelGrid& grid, int multiprocessors, int channels,
+                           const WaveCost& cost)
+    : blocks_(grid.blocks),
+      each_(std::max(1.0, grid.per_multiprocessor)),
+      waves_(waves(grid, multiprocessors)),
+      start_share_(cost.start_share),
+      slowdown_(wave_slowdown(grid, multiprocessors, channels, cost)),
+      room_share_(room_after(grid, multiprocessors, channels, Seconds(1)).value()),
+      multiprocessors_(multiprocessors),
+      channels_(channels),
+      persistent_(grid.persistent),
+      one_wave_(waves(grid, std::max(1, multiprocessors - channels)) <= 1) {}
+
+BesideCollective SharedKernel::beside(Seconds alone, Seconds beside) const {
+  if (!(beside.value() > 0) || channels_ <= 0) return {alone, room_share_ * alone};
+  const Seconds most = alone * slowdown_;
+  if (!persistent_ && one_wave_) return {most, Seconds{}};
+  const Seconds start = start_share_ * alone;
+  const Seconds block = (alone - start) / waves_;
   // Of very many waves the last one does not matter, and a counter could no longer tell them apart.
   constexpr double kManyWaves = 1e6;
-  const double alone_waves = waves(grid, multiprocessors);
-  const Seconds start = cost.start_share * alone;
-  const Seconds block = (alone - start) / alone_waves;
-  if (!(alone_waves < kManyWaves) || !(block.value() > 0) || !std::isfinite(block.value())) {
-    const Seconds time = beside_collective(alone, slowdown, beside);
+  if (persistent_ || !(waves_ < kManyWaves) || !(block.value() > 0) ||
+      !std::isfinite(block.value())) {
+    const Seconds time = beside_collective(alone, slowdown_, beside);
     return {time, time};
   }
-  const double each = std::max(1.0, grid.per_multiprocessor);
+  const int left = std::max(1, multiprocessors_ - channels_);
   // After so many waves the collective's end changes nothing.
-  const Seconds late = std::clamp(beside - start, Seconds{}, alone * (slowdown + 1));
+  const Seconds late = std::clamp(beside - start, Seconds{}, alone * (slowdown_ + 1));
   const LastPlaced last =
-      place(grid.blocks, {each, each * left, each * (multiprocessors - left), late, block});
+      place(blocks_, {each_, each_ * left, each_ * (multiprocessors_ - left), late, block});
   const Seconds time = beside < most ? std::clamp(start + last.at + block, alone, most) : most;
-  const Seconds room = start + (last.spare >= channels ? last.at : last.next);
+  const Seconds room = start + (last.spare >= channels_ ? last.at : last.next);
   return {time, std::min(room, time)};
+}
+
+BesideCollective beside_collective(Seconds alone, const KernelGrid& grid, int multiprocessors,
+                                   int channels, Seconds beside, const WaveCost& cost) {
+  return SharedKernel(grid, multiprocessors, channels, cost).beside(alone, beside);
 }
 
 }  // namespace ddpx

@@ -90,10 +90,33 @@ struct BesideCollective {
   Seconds room{};  // into it, from when on the next collective's channels find multiprocessors
 };
 
-// A kernel that takes `alone` by itself and starts `beside` before the collective's end. Blocks are
-// placed on multiprocessors as these come free (list scheduling), and stay there: a kernel whose
-// blocks all found a place at once, sharing what the collective left, does not get faster when that
-// ends. What is left to place goes before a further collective's blocks (room_after).
+// A kernel beside collectives that hold `channels` multiprocessors: what depends on neither's
+// length is found once, for the many times that a walk meets it.
+class SharedKernel {
+ public:
+  SharedKernel(const KernelGrid& grid, int multiprocessors, int channels, const WaveCost& cost);
+
+  // wave_slowdown().
+  [[nodiscard]] double slowdown() const { return slowdown_; }
+  // The kernel takes `alone` by itself and starts `beside` before the collective's end. Blocks are
+  // placed on multiprocessors as these come free (list scheduling), and stay there: a kernel whose
+  // blocks all found a place at once, sharing what the collective left, does not get faster when
+  // that ends. What is left to place goes before a further collective's blocks (room_after).
+  [[nodiscard]] BesideCollective beside(Seconds alone, Seconds beside) const;
+
+ private:
+  double blocks_;
+  double each_;  // on a multiprocessor
+  double waves_;
+  double start_share_;
+  double slowdown_;
+  double room_share_;  // room_after(), of a time of 1
+  int multiprocessors_;
+  int channels_;
+  bool persistent_;
+  bool one_wave_;  // on what the collective leaves
+};
+
 [[nodiscard]] BesideCollective beside_collective(Seconds alone, const KernelGrid& grid,
                                                  int multiprocessors, int channels, Seconds beside,
                                                  const WaveCost& cost = {});

@@ -212,6 +212,7 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
   carried.one_gpu_steps.clear();
   carried.links.clear();
   carried.boost.reset();
+  carried.power_window.reset();
   carried.sustained.reset();
   carried.memory_beside.reset();
   carried.notes.push_back(origin);

@@ -72,6 +72,7 @@ BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_s
 }
 
 ProductTable::ProductTable(const Machine& machine, DType dtype) : machine_(machine), dtype_(dtype) {
+  for (auto& points : points_) points.reserve(machine.products.size());
   for (const ProductPoint& point : machine.products) {
     const Product& p = point.product;
     if (p.dtype != dtype) continue;
@@ -119,6 +120,7 @@ ProductPrice ProductTable::price(const Product& product) const {
       return price;
   }
   const ProductPrice price = carried(product);
+  recent_.reserve(kRecent);
   if (recent_.size() < kRecent) {
     recent_.emplace_back(product, price);
   } else {

@@ -119,6 +119,8 @@ struct Machine {
   // the full clock (below 1), `sustained` their time after a long run without pause (above 1).
   // nullopt: not known, taken as 1.
   std::optional<Estimate<double>> boost;
+  // Time over which the power is averaged that the limit bounds. nullopt: longer than any step.
+  std::optional<Estimate<Seconds>> power_window;
   std::optional<Estimate<double>> sustained;
   // Slowdown of memory-bound kernels beside a collective; nullopt: derived from the share of memory
   // bandwidth the collective takes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/clock.hpp"
 #include "model/conditions.hpp"
@@ -197,7 +198,10 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     work.variance_weight = (work.variance_weight * work.seconds + price.relative_error * seconds) /
                            (work.seconds + seconds);
     work.seconds += seconds;
-    if (layer.products.size() == 1 && p.count == 1) work.grid = price.grid;
+    if (layer.products.size() == 1 && p.count == 1 && price.grid) {
+      work.shared = shared_kernel(*price.grid, wave_cost(Seconds(work.seconds), Bytes(work.bytes),
+                                                         machine_.copy_bandwidth.value.value()));
+    }
   };
   for (const LayerProduct& p : layer.products) {
     add(shape.forward, Pass::forward, p);
@@ -224,9 +228,16 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
       shape.forward_kernels += 1;
     }
   }
-  shapes_.push_back(shape);
+  shapes_.push_back(std::move(shape));
   shape_layers_.push_back(&layer);
   return shapes_.size() - 1;
+}
+
+std::optional<SharedKernel> StepModel::shared_kernel(const KernelGrid& grid,
+                                                     const WaveCost& cost) const {
+  const int multiprocessors = machine_.device.multiprocessors;
+  if (job_.gpus == 1 || multiprocessors == 0 || channels_ == 0) return std::nullopt;
+  return SharedKernel(grid, multiprocessors, channels_, cost);
 }
 
 // A product that a collective stretches asks for less of the memory at a time.
@@ -234,10 +245,9 @@ void StepModel::set_rates(Work& work) const {
   const int multiprocessors = machine_.device.multiprocessors;
   if (job_.gpus == 1 || multiprocessors == 0 || channels_ == 0 || !(work.seconds > 0)) return;
   const double copy_rate = machine_.copy_bandwidth.value.value();
-  if (work.grid) work.wave_cost = wave_cost(Seconds(work.seconds), Bytes(work.bytes), copy_rate);
-  const double stretched = work.seconds * (work.grid ? wave_slowdown(*work.grid, multiprocessors,
-                                                                     channels_, work.wave_cost)
-                                                     : fluid_slowdown(multiprocessors, channels_));
+  const double stretched =
+      work.seconds *
+      (work.shared ? work.shared->slowdown() : fluid_slowdown(multiprocessors, channels_));
   work.memory_share = std::min(1.0, work.bytes / stretched / copy_rate);
   work.flops_rate = FlopsPerSecond(work.flops / stretched);
 }
@@ -247,9 +257,11 @@ double StepModel::settled_clock(const Shift& shift) const {
   // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
   // in a thousand.
   double factor = 1.0;
-  for (int round = 0; round < 2; ++round)
-    factor = clock_factor(machine_, busy_share(simulate(shift, factor, nullptr)),
-                          shift.of(Source::clock), job_.gpus > 1);
+  for (int round = 0; round < 2; ++round) {
+    const Step step = simulate(shift, factor, nullptr);
+    factor = clock_factor(machine_, busy_share(step), step.total(), shift.of(Source::clock),
+                          job_.gpus > 1);
+  }
   return factor;
 }
 

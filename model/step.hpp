@@ -119,12 +119,11 @@ class StepModel {
  private:
   // Device work of one layer in one direction: products, then memory-bound kernels and gaps.
   struct Work {
-    double seconds = 0;          // alone
-    double variance_weight = 0;  // relative error of `seconds`
-    std::optional<KernelGrid> grid;
-    WaveCost wave_cost{};
-    double kernels = 0;  // that it is made of
-    double bytes = 0;    // that it moves in all, and flops
+    double seconds = 0;                  // alone
+    double variance_weight = 0;          // relative error of `seconds`
+    std::optional<SharedKernel> shared;  // of a known grid, beside this job's collectives
+    double kernels = 0;                  // that it is made of
+    double bytes = 0;                    // that it moves in all, and flops
     double flops = 0;
     // Beside a collective, so slowed by it: share of the memory's bandwidth, and its rate.
     double memory_share = 0;
@@ -168,6 +167,9 @@ class StepModel {
   // Whether gradients go through a hook of Python's on a GPU, whose callbacks have streams of their
   // own.
   [[nodiscard]] bool python_hook() const;
+  // Nothing where no collective holds multiprocessors.
+  [[nodiscard]] std::optional<SharedKernel> shared_kernel(const KernelGrid& grid,
+                                                          const WaveCost& cost) const;
   void set_rates(Work& work) const;
   // Walks the step with products at `clock` times their calibrated time.
   Step simulate(const Shift& shift, double clock, Timeline* timeline) const;

@@ -42,11 +42,12 @@ void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape
     Work work;
     work.seconds = kernel.seconds_per_sample * samples;
     work.kernels = 1;
-    work.grid = {std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
-                 static_cast<double>(resident_blocks(kernel.threads, kernel.registers_per_thread,
-                                                     kernel.shared_bytes,
-                                                     machine_.device.compute_capability)),
-                 kernel.persistent};
+    work.shared = shared_kernel({std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
+                                 static_cast<double>(resident_blocks(
+                                     kernel.threads, kernel.registers_per_thread,
+                                     kernel.shared_bytes, machine_.device.compute_capability)),
+                                 kernel.persistent},
+                                WaveCost{});
     rest -= work.seconds;
     shape.backward.push_back(work);
   }

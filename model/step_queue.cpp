@@ -44,8 +44,6 @@ double StepModel::Queue::slowdown_beside(const Work& work) const {
 }
 
 double StepModel::Queue::beside_product(double alone, const Work& work) {
-  const StepModel& model = context_.model;
-  const int multiprocessors = model.machine_.device.multiprocessors;
   if (!waits_) return beside_collective(Seconds(alone), context_.fluid, left()).value();
   const double now = context_.now;
   begin_until(now);
@@ -55,9 +53,8 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   // Later collectives find room in the kernel itself, or in one of those that unknown work is made
   // of.
   BesideCollective kernel;
-  if (work.grid) {
-    kernel = beside_collective(Seconds(alone), *work.grid, multiprocessors, model.channels_, beside,
-                               work.wave_cost);
+  if (work.shared) {
+    kernel = work.shared->beside(Seconds(alone), beside);
   } else {
     kernel.time = beside_collective(Seconds(alone), context_.fluid, beside);
     // It comes at any moment of a kernel that has room after a share r of its time: r^2 / 2 of the
@@ -71,13 +68,13 @@ double StepModel::Queue::beside_product(double alone, const Work& work) {
   while (begun_ < all_.size()) {
     const double ready = next() - now;
     const double at =
-        work.grid ? std::max(ready, kernel.room.value()) : ready + kernel.room.value();
+        work.shared ? std::max(ready, kernel.room.value()) : ready + kernel.room.value();
     if (!(at < length)) break;
     begin(now + at, context_.collective_slowdown, 0);
     const double slowed = all_[begun_ - 1].alone * slowdown;
     // One that waited for a grid's last blocks takes nothing from it; of an unknown grid nobody
     // knows.
-    if (!work.grid)
+    if (!work.shared)
       length =
           at + beside_collective(Seconds(length - at), context_.fluid, Seconds(slowed)).value();
     all_[begun_ - 1].end += std::min(slowed, length - at) * (1.0 - 1.0 / slowdown);

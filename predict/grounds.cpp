@@ -126,6 +126,7 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   add_borrowed(list, "optimizer_bandwidth", machine.update_bandwidth(job.optimizer));
   add_borrowed(list, "kernel_gap", machine.kernel_gap);
   if (machine.boost) add_borrowed(list, "boost", *machine.boost);
+  if (machine.power_window) add_borrowed(list, "power_window", *machine.power_window);
   if (machine.sustained) add_borrowed(list, "sustained", *machine.sustained);
   if (const HostCosts* host = machine.host_costs(job.engine)) add_host(list, *host, job);
   if (job.gpus < 2 || !job.strategy.sync) return list;

@@ -306,6 +306,8 @@ TEST_F(Calibrate, wrong_options_are_one_line_that_names_flag_value_and_what_is_a
             {"--no-cupti", "--from"}},
            {{"--topology", "pcie"}, {"--topology", "--from"}},
            {{"--from", "calibration/measurements/t4x2.json", "--quick"}, {"--quick", "--from"}},
+           {{"--from", "calibration/measurements/t4x2.json", "-o", ""},
+            {"--output", "needs the name of a file"}},
            {{"--dry-run", "-o", "x.json"}, {"--dry-run", "--output"}}}) {
     const ProgramResult result = run_program(kProgram, wrong.arguments);
     EXPECT_EQ(result.exit_code, 2) << result.err;

@@ -142,6 +142,16 @@ TEST_F(File, a_gigabyte_is_refused_before_it_is_read) {
 
 TEST_F(File, an_endless_device_is_refused_at_the_limit) {
   expect_input_error([] { (void)read_text("/dev/zero"); }, {"/dev/zero: is larger than 256 MiB"});
+  expect_input_error([] { (void)read_log("/dev/zero"); }, {"/dev/zero: is larger than 256 MiB"});
+}
+
+TEST_F(File, a_terabyte_without_a_line_is_no_log) {
+  write_text(path("disk.img"), "");
+  std::error_code too_large_here;
+  fs::resize_file(path("disk.img"), std::uintmax_t{1} << 40, too_large_here);  // sparse
+  if (too_large_here) fs::resize_file(path("disk.img"), std::uintmax_t{1} << 30);
+  expect_input_error([&] { (void)read_log(path("disk.img")); },
+                     {"disk.img: has no end of a line in its first 16 MiB"});
 }
 
 TEST_F(File, what_took_long_to_get_is_kept_in_the_temporary_directory_and_the_error_says_where) {

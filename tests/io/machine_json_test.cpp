@@ -47,6 +47,7 @@ Machine full_machine() {
   m.kernel_gap = {Seconds(1.5e-6), 0.2, "fitted"};
   m.host = {costs(1), costs(2)};
   m.boost = Estimate<double>{0.7, 0.05, "a"};
+  m.power_window = Estimate<Seconds>{Seconds(0.1), 0.5, "w"};
   m.sustained = Estimate<double>{1.2, 0.06, "b"};
   m.memory_beside = Estimate<double>{1.3, 0.1, "c"};
   m.shared_core = SharedCore{{3e-10, 0.1, "e"}, {Seconds(0), 0, ""}};
@@ -136,6 +137,7 @@ void expect_round_trip(const Machine& machine) {
   expect_same_host(read.host[0], machine.host[0]);
   expect_same_host(read.host[1], machine.host[1]);
   test::expect_same(read.boost, machine.boost);
+  test::expect_same(read.power_window, machine.power_window);
   test::expect_same(read.sustained, machine.sustained);
   test::expect_same(read.memory_beside, machine.memory_beside);
   test::expect_same(read.shared_core, machine.shared_core);
@@ -165,6 +167,7 @@ TEST(MachineJson, what_is_not_known_stays_unknown) {
   m.one_gpu_steps.clear();
   m.host = {};
   m.boost.reset();
+  m.power_window.reset();
   m.sustained.reset();
   m.memory_beside.reset();
   m.shared_core.reset();

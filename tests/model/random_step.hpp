@@ -60,6 +60,8 @@ inline Setting random_setting(Random& random) {
     s.machine.memory_beside = Estimate<double>{random.between(1, 1.6), 0.05, ""};
   if (random.chance(0.3)) s.machine.sustained = Estimate<double>{random.between(1, 1.3), 0.05, ""};
   if (random.chance(0.3)) s.machine.boost = Estimate<double>{random.between(0.6, 1), 0.05, ""};
+  if (random.chance(0.3))
+    s.machine.power_window = Estimate<Seconds>{Seconds(random.size(1e-3, 1)), 0.5, ""};
   if (random.chance(0.3)) s.machine.rank_spread = random.between(0, 0.03);
   s.machine.hook_overlap = {random.between(0, 1), 0.2, ""};
   if (random.chance(0.5)) {
