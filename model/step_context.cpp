@@ -36,7 +36,7 @@ double rate_between(const std::optional<Estimate<BytesPerSecond>>& measured, Eng
 // Nobody timed that several GPUs have what makes one GPU's step slower or faster than its parts.
 double scaled(const WorkScale& scale, const Job& job, double z) {
   if (job.gpus == 1) return scale.factor;
-  return scale.factor * std::exp(z * scale.error());
+  return scale.shared() * std::exp(z * scale.error());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct StepModel::Context {
   const Shift& shift;
   Timeline* timeline;
   double clock;      // compute time over the calibrated (short-run) time
-  double scale;      // the work of a one-GPU step over its parts (work_scale.hpp)
+  double scale;      // the work over its parts (work_scale.hpp)
   double copy_rate;  // seconds per byte of memory traffic
   // The same of what a layer does between its products.
   double forward_rate;

@@ -31,6 +31,8 @@ bool same_kind(const MeasuredStep& step, const Job& job) {
 
 }  // namespace
 
+double WorkScale::shared() const { return std::sqrt(factor); }
+
 double WorkScale::error() const { return std::abs(std::log(factor)) / std::sqrt(12.0); }
 
 const std::vector<ProductTable::StepRatio>& ProductTable::step_ratios() const {

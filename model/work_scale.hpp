@@ -1,9 +1,10 @@
 // What the machine's own timings of whole one-GPU steps say of compute beyond its parts.
 //
 // A step that was timed is what speedup is measured against. Where it takes r times as long as the
-// model has it, so does the same work on each of several GPUs; and what makes one width slow (a
-// kernel, a cache) fades with the distance from it rather than ending there. So r is carried to
-// other sizes and batches of the same generator:
+// model has it, it is either the work that does (a kernel, a cache), and then on each of several
+// GPUs as well, or it was that run (heat, other clocks). Nobody timed which: on several GPUs any
+// factor between 1 and r is as likely. What makes one width slow fades with the distance from it
+// rather than ending there, so r is carried to other sizes and batches of the same generator:
 //
 //   ln r = sum(w_i ln r_i) / (sum(w_i) + w_0),  w_i = 1 / d_i^4,  w_0 = 1 / 2^4
 //
@@ -18,11 +19,13 @@
 namespace ddpx {
 
 struct WorkScale {
-  double factor = 1;                       // forward, backward and optimizer over the model's
+  double factor = 1;                       // r: forward, backward and optimizer over the model's
   const MeasuredStep* measured = nullptr;  // of exactly that job's one-GPU step
 
-  // One standard error, in logarithms, where it was not timed: anything between the model's parts
-  // and the scale is as likely (a uniform distribution's, its width over the root of 12).
+  // The same on several GPUs: the mean of a logarithm between 0 and ln r, its root.
+  [[nodiscard]] double shared() const;
+  // One standard error, in logarithms, where it was not timed: a uniform distribution's, its width
+  // over the root of 12.
   [[nodiscard]] double error() const;
 };
 

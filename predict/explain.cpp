@@ -143,7 +143,9 @@ std::string one_gpu_line(const ForecastRow& row) {
         (row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
                           : "The plain step is the machine's own timing, ") +
         time_text(Seconds(f.one_gpu_step_s)) +
-        (moved ? "; its compute is " + scale + (row.job.gpus > 1 ? ", so here too." : ".") : "."));
+        (moved ? "; its compute is " + scale +
+                     (row.job.gpus > 1 ? ", on several GPUs half of that as likely as not." : ".")
+               : "."));
   }
   if (!moved) return "";
   return wrapped("Compute is " + scale +

@@ -82,10 +82,13 @@ fresh=docs/results/h200x2/fresh
 from=()
 for f in "$fresh"/measurements-*.json; do from+=(--from "$f"); done
 machine=$(mktemp)
-trap 'rm -f "$machine"' EXIT
+trap 'rm -f "$machine" "$machine.channels"' EXIT
 $bin/ddpx-calibrate "${from[@]}" -o "$machine" | grep -v "^Wrote" >"$fresh/fit.txt"
 $bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
   docs/results/h200x2-contention.py "$machine" "$fresh"/measurements-*.json >"$fresh/contention.md"
 $bin/ddpx-validate --machine "$machine" --measured "$fresh/runs.json" --markdown "$fresh/report.md" >"$fresh/report.txt"
+$bin/ddpx-validate --machine "$machine" --measured "$fresh/channels-runs.json" --json >"$machine.channels"
+docs/results/h200x2-channels.py "$machine.channels" >"$fresh/channels.md"
+docs/results/h200x2-paired.py "$fresh/paired-native.json" "$fresh"/paired-torch-*.json >"$fresh/paired.md"
 docs/results/ablation.py "$machine" "$fresh/runs.json" >docs/results/h200x2/ablation.md
 sed -n '/^all/,/^family/p' "$fresh/report.txt"

@@ -80,6 +80,13 @@ TEST(WorkScale, fades_with_the_distance_in_size_and_batch_and_is_even_beside_it)
   EXPECT_NEAR(std::log(scale_at(machine, "mlp:width=1024", larger)), 0.5 * std::log(kSlow), 1e-12);
 }
 
+TEST(WorkScale, is_on_several_gpus_anything_between_none_and_all_of_it) {
+  // Uniform in the logarithm: mean and standard deviation of 0 to ln 1.21.
+  const WorkScale scale{1.21, nullptr};
+  EXPECT_NEAR(scale.shared(), 1.1, 1e-12);
+  EXPECT_NEAR(scale.error(), std::log(1.21) / std::sqrt(12.0), 1e-12);
+}
+
 TEST(WorkScale, is_that_of_a_ranks_own_batch_and_of_no_other_kind_of_work) {
   const Machine machine = timed();
   Job job;

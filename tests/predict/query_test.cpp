@@ -119,7 +119,8 @@ TEST(Query, a_sweep_and_a_requirement_find_the_same_crossing_around_a_step_that_
               4e-3 * crossing.parameters.value());
 }
 
-TEST(Query, no_strategy_is_more_than_linear_around_a_step_that_was_timed) {
+// Where one width was timed slow, two GPUs may not have it (work_scale.hpp): linear is inside.
+TEST(Query, no_strategy_is_more_than_linear_for_sure_around_a_step_that_was_timed) {
   Resolvers names = test::small_resolvers();
   names.machine = [](const std::optional<std::string>&) { return machine_with_a_slow_width(); };
   Options o;
@@ -127,7 +128,7 @@ TEST(Query, no_strategy_is_more_than_linear_around_a_step_that_was_timed) {
   o.strategies = {"ddp", "accumulate=8", "accumulate=64"};
   o.links = {"fast"};
   for (const ForecastRow& row : run(query_from(o, names)).rows)
-    EXPECT_LE(row.forecast.speedup.value, 2.0 + 1e-9) << row.network;
+    EXPECT_LE(row.forecast.speedup.low, 2.0 + 1e-9) << row.network;
 }
 
 TEST(Query, another_gpu_that_a_loader_paces_is_no_speedup_of_one_that_is_met) {
