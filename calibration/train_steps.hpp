@@ -28,7 +28,8 @@ struct StepTask {
 // Collective.
 void measure_gaps(engine::Device& device, Measurements& measurements, Pulse& pulse);
 
-// Trains each task's network and adds it to the measurements. `before` is called with what comes
+// Trains each task's network and adds it to the measurements, to the times of the same step where
+// they have it. `before` is called with what comes
 // next. Collective.
 void train_steps(engine::Device& device, const std::vector<StepTask>& tasks,
                  Measurements& measurements, Pulse& pulse,

@@ -65,7 +65,6 @@ const std::vector<Rule> kRules = {
     {"calibration/options", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/result", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/run", kCalibrateRooms, kProgramLibraries, {"system"}},
-    {"calibration/train_steps", kCalibrateRooms, kProgramLibraries, {}},
     {"predict/predict.cpp", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
