@@ -49,6 +49,7 @@ const std::vector<Rule> kRules = {
      {},
      {"clocks"}},
     {"calibration/", {"model/", "profiler/"}, {"streams"}, {"Eigen"}},
+    {"calibration/train_steps", {"model/", "profiler/", "profiler/engine/"}, {}, {}},
     {"validation/", {"model/", "profiler/", "profiler/engine/"}, {"streams"}, {}},
     {"predict/", {"model/"}, {"streams"}, {}},
     {"io/",
