@@ -117,7 +117,7 @@ std::optional<double> break_even_batch(const std::function<double(double)>& spee
     throw InputError("break-even batch", "the range " + std::to_string(low) + " to " +
                                              std::to_string(high) + " must ascend from above 0");
   }
-  constexpr double kResolution = 1.01;
+  constexpr double kResolution = 1.0005;
   const auto pays = [&](double batch) { return speedup_at(batch) >= 1.0; };
   if (!pays(high)) return std::nullopt;
   // Down from the top: the answer holds for every larger batch of the grid.

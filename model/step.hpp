@@ -171,9 +171,18 @@ class StepModel {
   [[nodiscard]] std::optional<SharedKernel> shared_kernel(const KernelGrid& grid,
                                                           const WaveCost& cost) const;
   void set_rates(Work& work) const;
-  // Walks the step with products at `clock` times their calibrated time.
-  Step simulate(const Shift& shift, double clock, Timeline* timeline) const;
-  double settled_clock(const Shift& shift) const;
+  // How a step is walked: products at `clock` times their calibrated time, all work at `scale`
+  // times its parts' (work_scale.hpp), and with `exchange` or without.
+  struct Walk {
+    double clock = 1;
+    double scale = 1;
+    bool exchange = true;
+  };
+  Step simulate(const Shift& shift, const Walk& walk, Timeline* timeline) const;
+  // The clock settled; and what exchanges with others takes no less than the same work alone.
+  Walk settled_walk(const Shift& shift) const;
+  double settled_clock(const Shift& shift, double scale) const;
+  double scale_of(const Shift& shift) const;
   // What the host takes for the step, and its relative error; zero where nothing is known of it.
   struct HostTime {
     double seconds = 0;

@@ -39,7 +39,7 @@ struct StepModel::BlockWalk {
 
   void run(double alone, double stretched, Term term) const {
     add(term, alone);
-    add(Term::contention, stretched - alone);
+    add(Term::contention, std::max(0.0, stretched - alone));
     c.now += stretched;
   }
   void product(const Work& work, Term term) {

@@ -33,27 +33,22 @@ double rate_between(const std::optional<Estimate<BytesPerSecond>>& measured, Eng
   return measured && engine == Engine::native ? 1.0 / measured->shifted(z).value() : usual;
 }
 
-// Nobody timed that several GPUs have what makes one GPU's step slower or faster than its parts.
-double scaled(const WorkScale& scale, const Job& job, double z) {
-  if (job.gpus == 1) return scale.factor;
-  return scale.shared() * std::exp(z * scale.error());
-}
-
 }  // namespace
 
-StepModel::Context::Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t)
+StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk, Timeline* t)
     : model(m),
       shift(s),
       timeline(t),
-      clock(clock_factor),
-      scale(scaled(m.scale_, m.job_, s.of(Source::compute))),
+      clock(walk.clock),
+      scale(walk.scale),
+      exchange(walk.exchange),
       copy_rate(1.0 / bandwidth(m.machine_.copy_bandwidth, m.machine_.copy_points, m.working_set_,
                                 s.of(Source::memory))),
       forward_rate(rate_between(m.machine_.forward_bandwidth, m.job_.engine, s.of(Source::memory),
                                 copy_rate)),
       backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
                                  copy_rate)),
-      gap((m.job_.gpus > 1 && m.job_.strategy.sync
+      gap((m.job_.gpus > 1 && m.job_.strategy.sync && walk.exchange
                ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
                : m.machine_.kernel_gap)
               .value.value()),

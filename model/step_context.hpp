@@ -25,8 +25,9 @@ struct StepModel::Context {
   const StepModel& model;
   const Shift& shift;
   Timeline* timeline;
-  double clock;      // compute time over the calibrated (short-run) time
-  double scale;      // the work over its parts (work_scale.hpp)
+  double clock;  // compute time over the calibrated (short-run) time
+  double scale;  // the work over its parts (work_scale.hpp)
+  bool exchange;
   double copy_rate;  // seconds per byte of memory traffic
   // The same of what a layer does between its products.
   double forward_rate;
@@ -46,7 +47,7 @@ struct StepModel::Context {
   double burst;       // link time that the link saves up while it is idle, at most
   double credit = 0;  // what it has saved up
 
-  Context(const StepModel& m, const Shift& s, double clock_factor, Timeline* t);
+  Context(const StepModel& m, const Shift& s, const Walk& walk, Timeline* t);
 
   [[nodiscard]] double product(const Work& work) const {
     const double moved = 1.0 + shift.of(Source::compute) * work.variance_weight;

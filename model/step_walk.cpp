@@ -39,7 +39,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
   std::size_t tensor = 0;
   const auto run = [&](double alone, double stretched, Term term) {
     add(step, term, alone);
-    add(step, Term::contention, stretched - alone);
+    add(step, Term::contention, std::max(0.0, stretched - alone));
     c.now += stretched;
   };
   const auto run_memory = [&](double alone, Term term) {
@@ -174,7 +174,7 @@ void StepModel::micro_batch(Context& c, Step& step, bool shared) const {
 void StepModel::earlier(Context& c, Step& step) const {
   const double times = job_.strategy.micro_batches - 1;
   if (times < 1) return;
-  const bool shared = job_.gpus > 1 && job_.strategy.synchronisations() > 1;
+  const bool shared = c.exchange && job_.gpus > 1 && job_.strategy.synchronisations() > 1;
   Step one;
   Context alone = c;
   alone.timeline = nullptr;
@@ -205,10 +205,10 @@ void StepModel::add_earlier(const Context& c, Step& step, const Step& one) const
   step.communication_busy += one.communication_busy * times;
 }
 
-Step StepModel::simulate(const Shift& shift, double clock, Timeline* timeline) const {
+Step StepModel::simulate(const Shift& shift, const Walk& walk, Timeline* timeline) const {
   Step step;
-  Context c(*this, shift, clock, timeline);
-  const bool shared = job_.gpus > 1 && job_.strategy.sync;
+  Context c(*this, shift, walk, timeline);
+  const bool shared = job_.gpus > 1 && job_.strategy.sync && walk.exchange;
   // Where every micro-batch shares its gradients and nothing is drawn, the last is as the others.
   const bool alike =
       shared && job_.strategy.synchronisations() > 1 && timeline == nullptr && c.burst == 0;

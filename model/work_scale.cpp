@@ -1,5 +1,6 @@
 #include "model/work_scale.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/network_spec.hpp"
@@ -25,8 +26,9 @@ std::optional<double> log_ratio(const Machine& machine, const ProductTable& prod
   return std::log(step.time.value / modelled.total());
 }
 
+// An update is a small part of the step, so that another optimizer's will do.
 bool same_kind(const MeasuredStep& step, const Job& job) {
-  return step.dtype == job.dtype && step.optimizer == job.optimizer && step.engine == job.engine;
+  return step.dtype == job.dtype && step.engine == job.engine;
 }
 
 }  // namespace
@@ -55,6 +57,7 @@ WorkScale work_scale(const Machine& machine, const ProductTable& products, const
   if (!sizes) {
     for (const MeasuredStep& step : machine.one_gpu_steps) {
       if (step.network != network.name || step.batch != batch || !same_kind(step, job)) continue;
+      if (step.optimizer != job.optimizer) continue;
       if (const auto ratio = log_ratio(machine, products, network, step))
         return {std::exp(*ratio), &step};
     }
@@ -62,12 +65,16 @@ WorkScale work_scale(const Machine& machine, const ProductTable& products, const
   }
   double weights = kNothingKnown;
   double sum = 0;
-  for (const ProductTable::StepRatio& known : products.step_ratios()) {
-    if (!same_kind(*known.step, job)) continue;
+  const auto& ratios = products.step_ratios();
+  const bool own = std::any_of(ratios.begin(), ratios.end(), [&](const auto& known) {
+    return same_kind(*known.step, job) && known.step->optimizer == job.optimizer;
+  });
+  for (const ProductTable::StepRatio& known : ratios) {
+    if (!same_kind(*known.step, job) || (own && known.step->optimizer != job.optimizer)) continue;
     const std::optional<double> doublings = doublings_between(known.sizes, *sizes);
     if (!doublings) continue;
     const double distance = std::hypot(*doublings, known.log_batch - std::log2(batch));
-    if (distance < kSameJob) return {std::exp(known.log_ratio), known.step};
+    if (distance < kSameJob) return {std::exp(known.log_ratio), own ? known.step : nullptr};
     const double weight = 1 / std::pow(distance, 4);
     weights += weight;
     sum += weight * known.log_ratio;

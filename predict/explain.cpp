@@ -139,13 +139,16 @@ std::string one_gpu_line(const ForecastRow& row) {
   const bool moved = std::abs(f.work_scale - 1) > kAlike;
   const std::string scale = factor_text(f.work_scale) + " of the model's";
   if (f.one_gpu_measured) {
-    return wrapped(
-        (row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
-                          : "The plain step is the machine's own timing, ") +
-        time_text(Seconds(f.one_gpu_step_s)) +
-        (moved ? "; its compute is " + scale +
-                     (row.job.gpus > 1 ? ", on several GPUs half of that as likely as not." : ".")
-               : "."));
+    return wrapped((row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
+                                     : "The plain step is the machine's own timing, ") +
+                   time_text(Seconds(f.one_gpu_step_s)) +
+                   (moved
+                        ? "; its compute is " + scale +
+                              (row.job.gpus > 1
+                                   ? ", which that run or the work may have had: several GPUs are "
+                                     "taken half-way, and no faster than one."
+                                   : ".")
+                        : "."));
   }
   if (!moved) return "";
   return wrapped("Compute is " + scale +

@@ -34,7 +34,7 @@ constexpr std::array<Class, 7> kClasses{{
     {kSlowestWorkingLink,
      "below any working PCIe link: look for a fault (peer-to-peer blocked by IOMMU or ACS) or a "
      "network of 1 Gb/s or less"},
-    {BytesPerSecond(1.3e9), "like TCP over a 10 Gb/s network; a PCIe link this slow is at fault"},
+    {BytesPerSecond(1.3e9), "like TCP over a 10 Gb/s network; no sound PCIe link is this slow"},
     {BytesPerSecond(4e9), "like a 25 Gb/s network, or PCIe 3 through host memory"},
     {BytesPerSecond(13e9), "like PCIe 3 or 4, or a 100 Gb/s network"},
     {BytesPerSecond(50e9), "like PCIe 4 or 5, InfiniBand, or an NVLink bridge"},

@@ -99,8 +99,11 @@ std::string table_text(const ForecastDocument& document) {
   };
   const bool target = question.samples && question.critical;
   add(true, 0, "batch", [](const Plan& p) { return amount_text(p.global_batch); });
-  add(question.learning_rate.has_value(), 1, "rate",
-      [](const Plan& p) { return three_digits(*p.learning_rate); });
+  add(question.learning_rate.has_value(), 1, "rate", [](const Plan& p) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.3g", *p.learning_rate);
+    return std::string(text);
+  });
   add(question.prices.has_value(), 3, "cost/M",
       [](const Plan& p) { return amount_of_money(p.cost_per_million->value); });
   add(question.samples.has_value(), 0, "run",

@@ -154,7 +154,7 @@ std::string rows_text(const ForecastDocument& document) {
   const bool break_even =
       std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
-  if (break_even) shared += "; pays from: smallest batch that pays";
+  if (break_even) shared += "; pays from: batch from which on it pays";
   return wrapped(shared) + "\n" + fitted(document, std::move(shown));
 }
 
