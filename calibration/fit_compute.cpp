@@ -208,7 +208,7 @@ void lengthen_gap(const Measurements& measurements, const std::vector<TimedStep>
     return step.sample->engine == Engine::native;
   });
   machine.shared_gap = {gap.value + (native ? kLongerNative : kLongerTorch), gap.relative_error,
-                        "borrowed: the gap alone and what kernel records of two H200 have more"};
+                        "prior: the gap alone and what kernel records of two H200 have more"};
 }
 
 // Whole steps stay in the machine as they are: the yardstick of speedup for exactly that job,

@@ -146,12 +146,13 @@ void draw(Forecast& f, const StepModel& many, const OneGpu& one, const Job& job,
     };
     Rates rates;
     rates.step = moved(many.run(shift).total().value(), residual);
-    rates.one = job.gpus > 1 ? moved(one.seconds(shift), one.residual(residual)) : rates.step;
     steps.push_back(rates.step);
+    if (job.gpus == 1) continue;
+    rates.one = moved(one.seconds(shift), one.residual(residual));
     speedups.push_back(rates.speedup(job));
   }
   f.step_time_s = quantiles(steps, f.step_time_s.value);
-  f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
+  if (job.gpus > 1) f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
 }
 
 // On one GPU the machine's own timing is all there is to be unsure of, and what the model makes of

@@ -43,10 +43,13 @@ void slow_optimizer(Inputs& in) {
 
 void slow_gaps(Inputs& in) {
   in.machine.kernel_gap.value *= kWorse;
-  if (in.machine.hook_gap) in.machine.hook_gap->value *= kWorse;
+  for (auto* gap : {&in.machine.shared_gap, &in.machine.hook_gap}) {
+    if (*gap) (*gap)->value *= kWorse;
+  }
 }
 
 void slow_host(Inputs& in) {
+  if (in.machine.framework) in.machine.framework->time.value *= kWorse;
   for (auto& costs : in.machine.host) {
     if (!costs) continue;
     for (Estimate<Seconds> HostCosts::*cost :

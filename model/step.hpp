@@ -144,7 +144,7 @@ class StepModel {
     double backward_casts = 0;
     int forward_kernels = 0;
     int backward_kernels = 0;
-    // Of a captured layer, whose times hold the gaps of one GPU between as many kernels.
+    // Kernels of a captured layer beside its launches; its times hold their gaps on one GPU.
     double forward_given = 0;
     double backward_given = 0;
   };
@@ -217,8 +217,8 @@ class StepModel {
   WorkScale scale_;
   double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
-  double given_seconds_ = 0;  // per sample, of a captured network's layers
-  Bytes working_set_{};       // touched once or more in every step
+  double given_rate_ = 0;  // kernels of a captured network beside `backward_launches`, per second
+  Bytes working_set_{};    // touched once or more in every step
   std::size_t tensors_ = 0;
   double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction
   bool work_extrapolated_ = false;

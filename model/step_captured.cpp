@@ -18,8 +18,13 @@ void StepModel::check_captured() {
                          std::string(name(captured.dtype)) + " or capture it again");
   }
   extrapolated_ = extrapolated_ || captured.batch != job_.samples_per_micro_batch();
-  for (const Layer& layer : network_.layers)
-    given_seconds_ += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
+  double seconds = 0;
+  double kernels = captured.kernels;
+  for (const Layer& layer : network_.layers) {
+    seconds += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
+    kernels -= static_cast<double>(layer.backward_launches.size());
+  }
+  if (seconds > 0) given_rate_ = std::max(0.0, kernels) / seconds;
 }
 
 bool StepModel::python_hook() const {
@@ -32,16 +37,13 @@ bool StepModel::python_hook() const {
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
   shape.forward.seconds += layer.forward_seconds_per_sample * samples;
   double rest = layer.backward_seconds_per_sample * samples;
-  if (network_.captured && given_seconds_ > 0) {
-    const double kernels = network_.captured->kernels / given_seconds_;
-    shape.forward_given = kernels * layer.forward_seconds_per_sample;
-    shape.backward_given = kernels * layer.backward_seconds_per_sample;
-  }
+  shape.forward_given = given_rate_ * layer.forward_seconds_per_sample;
+  shape.backward_given = given_rate_ * layer.backward_seconds_per_sample;
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
     work.seconds = kernel.seconds_per_sample * samples;
-    work.kernels = 1;
+    work.kernels = layer.backward_kernels > 0 ? 0 : 1;  // counted there, with the whole gap
     work.shared = shared_kernel({std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                                  static_cast<double>(resident_blocks(
                                      kernel.threads, kernel.registers_per_thread,

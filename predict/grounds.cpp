@@ -130,12 +130,13 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   if (machine.sustained) add_borrowed(list, "sustained", *machine.sustained);
   if (const HostCosts* host = machine.host_costs(job.engine)) add_host(list, *host, job);
   if (job.gpus < 2 || !job.strategy.sync) return list;
+  if (machine.shared_gap) add_borrowed(list, "shared_gap", *machine.shared_gap);
   if (machine.framework) add_borrowed(list, "framework", machine.framework->time);
   if (job.strategy.sharding != Sharding::fsdp_unit) {  // which overlaps nothing
     if (machine.memory_beside) add_borrowed(list, "memory_beside", *machine.memory_beside);
     if (job.strategy.compression) {
       add_borrowed(list, "hook_overlap", machine.hook_overlap);
-      if (machine.hook_gap) add_borrowed(list, "hook_gap_s", *machine.hook_gap);
+      if (machine.hook_gap) add_borrowed(list, "hook_gap", *machine.hook_gap);
     }
     add_borrowed(list, "link " + link.name + " beside_compute", link.beside_compute);
   }

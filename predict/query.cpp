@@ -78,18 +78,21 @@ class Runner {
  private:
   [[nodiscard]] bool crosses(const Setting& setting) const { return setting.job.gpus > 1; }
 
-  // Plain steps of one GPU, which speedup is against, update more often.
   void warn_of_more_than_linear() {
     for (const ForecastRow& row : document_.rows) {
       if (row.job.gpus < 2 || row.forecast.speedup.value <= row.job.gpus) continue;
-      const bool accumulates = row.job.strategy.micro_batches > 1;
       warn(row.network + ": more than " + std::to_string(row.job.gpus) + "x with " +
-           describe(row.job.strategy) +
-           (accumulates ? ", for speedup is against one GPU's plain steps, which update more often"
-                        : ", for the smaller batch of each GPU is forecast to be faster in "
-                          "proportion"));
+           describe(row.job.strategy) + ", for " + more_than_linear(row));
       return;
     }
+  }
+  static std::string more_than_linear(const ForecastRow& row) {
+    if (row.job.strategy.micro_batches > 1)
+      return "speedup is against one GPU's plain steps, which update more often";
+    if (row.job.scaling == Scaling::strong)
+      return "the smaller batch of each GPU is forecast to be faster in proportion";
+    return "one GPU's step was timed slower than its parts (x" +
+           three_digits(row.forecast.work_scale) + "), which several GPUs may not be";
   }
 
   // The row that needs the most, where that is more than the GPU has.

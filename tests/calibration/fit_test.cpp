@@ -124,6 +124,7 @@ TEST(FitMachine, AGapBesideCollectivesIsLongerByWhatRecordsSayOrElseByWhatTwoH20
     return (machine.shared_gap.value().value - machine.kernel_gap.value).value();
   };
   EXPECT_NEAR(longer(), 1.4e-6, 1e-12);
+  EXPECT_TRUE(fit_machine(m, {}, report).shared_gap->origin.starts_with("prior: "));
   m.steps.back().engine = Engine::torch;
   EXPECT_NEAR(longer(), 0.95e-6, 1e-12);
   m.gaps = {{false, 1.2e-6}};  // one kind alone tells nothing

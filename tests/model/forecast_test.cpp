@@ -242,6 +242,18 @@ TEST(PointForecasts, are_the_same_however_often_asked_and_in_whatever_order) {
   }
 }
 
+TEST(Forecasts, on_one_gpu_are_of_one_speedup_whatever_the_method) {
+  Job job = kJob.one_gpu();
+  job.strategy.micro_batches = 4;
+  ForecastOptions options;
+  options.method = IntervalMethod::monte_carlo;
+  const Interval linear = forecast(machine(), link(2), network(), job).speedup;
+  const Interval drawn = forecast(machine(), link(2), network(), job, options).speedup;
+  EXPECT_EQ(linear.high, linear.value);
+  EXPECT_EQ(drawn.high, linear.high);
+  EXPECT_EQ(drawn.low, linear.low);
+}
+
 TEST(Forecasts, on_one_gpu_and_on_several_rest_on_the_same_step) {
   Machine m = machine();
   m.one_gpu_steps.push_back(

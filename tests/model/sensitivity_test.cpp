@@ -29,6 +29,24 @@ TEST(Elasticities, add_up_to_one_and_are_shares_of_a_step_that_overlaps_nothing)
   EXPECT_NEAR(sum, 1, 0.01);
 }
 
+TEST(Elasticities, of_gaps_are_what_a_step_has_of_them) {
+  // Beside 8 s: eight products 0.2 s longer each, seven kernels of 0.3 s.
+  Machine m = test::three_layer_machine();
+  m.kernel_gap.value = Seconds(0.1);
+  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  const auto list = elasticities(m, test::line_link(0, 1e15), test::three_layers(),
+                                 test::one_bucket_per_tensor());
+  EXPECT_NEAR(of(list, "kernel gaps"), 3.7 / 11.7, 3e-3);
+}
+
+TEST(Elasticities, of_the_host_have_what_sharing_takes_the_framework) {
+  Machine m = test::three_layer_machine();
+  m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
+  const auto list =
+      elasticities(m, test::line_link(0, 1e6), test::three_layers(), test::one_bucket_per_tensor());
+  EXPECT_NEAR(of(list, "host"), 2.0 / 13, 1e-3);
+}
+
 TEST(Elasticities, of_what_is_hidden_are_nothing) {
   // The last all-reduce alone is exposed on a fast link; on one GPU there is none.
   const Machine m = test::three_layer_machine();

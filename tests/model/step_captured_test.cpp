@@ -73,6 +73,29 @@ TEST(CapturedSteps, with_a_python_hook_begin_every_kernel_later) {
   EXPECT_NEAR(total(network, job, machine), 10.5, 1e-9);
 }
 
+// 90 kernels, however many of them are known by their launches.
+TEST(CapturedSteps, with_a_python_hook_begin_a_launch_later_once) {
+  Machine machine = bare_machine();
+  machine.device.multiprocessors = 100;
+  machine.hook_gap = Estimate<Seconds>{Seconds(0.01), 0, ""};
+  Job job = job_of(2);
+  job.strategy.compression = DType::fp16;
+  Network network = captured_network();
+  network.captured->kernels = 90;
+  const auto compute = [&] {
+    const Step step = StepModel(machine, line_link(0, 1e15), network, job).run();
+    return (step.term(Term::forward) + step.term(Term::backward)).value();
+  };
+  EXPECT_NEAR(compute(), 9 + 0.9, 1e-9);
+  for (Layer& layer : network.layers)
+    layer.backward_launches.assign(10, KernelLaunch{.seconds_per_sample = 0.04, .blocks = 100});
+  EXPECT_NEAR(compute(), 9 + 0.9, 1e-9);
+  // Captured where the host bounds: layers count their kernels, with the whole gap.
+  network.captured->kernels = 0;
+  for (Layer& layer : network.layers) layer.backward_kernels = 20;
+  EXPECT_NEAR(compute(), 9 + 3 * 20 * 0.01, 1e-9);
+}
+
 TEST(CapturedSteps, with_gradients_of_two_bytes_send_half) {
   Network network = captured_network();
   network.captured->gradient_element_bytes = 2;

@@ -7,6 +7,7 @@
 
 #include "model/network_spec.hpp"
 #include "predict/grounds.hpp"
+#include "predict/link_text.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -90,7 +91,7 @@ TEST(Query, a_crossing_is_where_a_forecast_has_it_and_names_the_rows_around_it) 
 
 // One width whose one-GPU step was timed, a quarter slower than its parts, as on the two T4 at
 // 1024.
-Machine machine_with_a_slow_width() {
+Machine machine_with_a_slow_width(double slow = 1.25) {
   Machine machine = small_machine();
   const Network network = network_from("mlp:width=1024,depth=8");
   Job one;
@@ -102,7 +103,7 @@ Machine machine_with_a_slow_width() {
                                    DType::fp32,
                                    Optimizer::sgd,
                                    Engine::torch,
-                                   {Seconds(1.25 * parts), 0.01, ""}});
+                                   {Seconds(slow * parts), 0.01, ""}});
   return machine;
 }
 
@@ -129,6 +130,20 @@ TEST(Query, no_strategy_is_more_than_linear_for_sure_around_a_step_that_was_time
   o.links = {"fast"};
   for (const ForecastRow& row : run(query_from(o, names)).rows)
     EXPECT_LE(row.forecast.speedup.low, 2.0 + 1e-9) << row.network;
+}
+
+TEST(Query, more_than_linear_is_said_to_come_of_a_step_that_was_timed_slow) {
+  Resolvers names = test::small_resolvers();
+  names.machine = [](const std::optional<std::string>&) { return machine_with_a_slow_width(2); };
+  names.link = [](const std::optional<std::string>&, const Machine&) {
+    return link_from_figures("--link", "1000GB/s,1us");
+  };
+  Options o;
+  o.networks = {"mlp:width=1024,depth=8"};
+  const ForecastDocument document = run(query_from(o, names));
+  ASSERT_GT(document.rows.front().forecast.speedup.value, 2);
+  EXPECT_THAT(document.warnings,
+              testing::Contains(testing::HasSubstr("was timed slower than its parts (x2.00)")));
 }
 
 TEST(Query, another_gpu_that_a_loader_paces_is_no_speedup_of_one_that_is_met) {
@@ -235,6 +250,22 @@ TEST(Query, a_message_larger_than_any_measured_is_named) {
   ASSERT_FALSE(row.extrapolated.empty());
   EXPECT_NE(row.extrapolated.back().find("message size: 2 of 2"), std::string::npos)
       << row.extrapolated.back();
+}
+
+TEST(Query, a_borrowed_gap_beside_collectives_is_listed_where_there_are_some) {
+  Resolvers names = test::small_resolvers();
+  names.machine = [](const std::optional<std::string>&) {
+    Machine machine = small_machine();
+    machine.shared_gap = Estimate<Seconds>{Seconds(3e-6), 0.1, "prior: two H200"};
+    return machine;
+  };
+  const auto listed = [&](const Options& o) {
+    return run(query_from(o, names)).rows.front().rests_on;
+  };
+  Options o = options_for("mlp:width=1024");
+  EXPECT_THAT(listed(o), testing::Contains("shared_gap: prior: two H200"));
+  o.gpus = "1";
+  EXPECT_THAT(listed(o), testing::Not(testing::Contains(testing::HasSubstr("shared_gap"))));
 }
 
 TEST(Query, only_the_borrowed_constants_a_job_uses_are_listed) {

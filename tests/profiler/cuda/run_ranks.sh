@@ -35,6 +35,7 @@ for ((rank = 0; rank < ranks; ++rank)); do
   pids+=($!)
 done
 status=0
+killer=
 while ((${#pids[@]})); do
   code=0
   wait -n -p ended "${pids[@]}" 2>/dev/null || code=$?
@@ -45,6 +46,9 @@ while ((${#pids[@]})); do
   status=1
   echo "rank $rank ended first, with status $code"
   (sleep 20 && kill -KILL "${pids[@]}") >/dev/null 2>&1 &
+  killer=$!
   disown
 done
+# All have ended: their numbers may be other processes' in 20 s.
+[[ $killer ]] && kill "$killer" 2>/dev/null
 exit $status
