@@ -70,7 +70,7 @@ void add_links(Measurements other, const std::string& place, Gathered& gathered)
   if (!has_only_links(other)) {
     if (!gathered.only_links) {
       throw InputError(place, "measures a machine, and so does " + gathered.place +
-                                 "; fit one at a time, with links measured by --only-link");
+                                  "; fit one at a time, with links measured by --only-link");
     }
     std::swap(other, gathered.measurements);
     gathered.only_links = false;
@@ -83,8 +83,8 @@ void add_links(Measurements other, const std::string& place, Gathered& gathered)
       all.links.push_back(std::move(link));
     } else if (known->topology != link.topology || known->channels != link.channels) {
       throw InputError(place, "measures another link " + io::quoted(link.name) +
-                                 " than an earlier --from: topology or channels differ; measure "
-                                 "it under a name of its own (--link)");
+                                  " than an earlier --from: topology or channels differ; measure "
+                                  "it under a name of its own (--link)");
     }
   }
   std::move(other.collectives.begin(), other.collectives.end(),

@@ -138,8 +138,9 @@ Gathered measured_by(const JobOptions& start, const std::optional<Gathered>& ear
     job.run([&](const JobProgress& progress) {
       line.show(progress.done, progress.total, progress.operation, progress.left);
     });
-  } catch (const LinkHung&) {
-    throw;  // before anything was measured
+  } catch (const LinkHung& error) {
+    if (!earlier) throw;  // before anything was measured
+    throw DeviceError(error.what() + kept(job, earlier, request, options));
   } catch (const DeviceError& error) {
     throw DeviceError(error.what() + kept(job, earlier, request, options));
   } catch (const Interrupted& error) {

@@ -6,6 +6,7 @@
 
 #include "model/forecast.hpp"
 #include "model/network_spec.hpp"
+#include "tests/support/paper_step.hpp"
 
 namespace ddpx {
 namespace {
@@ -94,8 +95,32 @@ TEST(WorkScale, is_that_of_a_ranks_own_batch_and_of_no_other_kind_of_work) {
   job.batch_per_rank = 512;
   EXPECT_NEAR(scale_at(machine, "mlp:width=1024", job), kSlow, 1e-12);
   EXPECT_EQ(scale_at(machine, "gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=100", job), 1);
-  job.optimizer = Optimizer::adamw;
+  job.dtype = DType::bf16;
   EXPECT_EQ(scale_at(machine, "mlp:width=1024", job), 1);
+}
+
+TEST(WorkScale, is_another_optimizers_where_a_jobs_own_was_not_timed) {
+  Machine machine = timed();
+  Job job = one_gpu();
+  job.optimizer = Optimizer::adamw;
+  const WorkScale scale =
+      work_scale(machine, ProductTable(machine, job.dtype), network_from("mlp:width=1024"), job);
+  EXPECT_NEAR(scale.factor, kSlow, 1e-12);
+  EXPECT_EQ(scale.measured, nullptr);
+}
+
+TEST(WorkScale, leaves_several_gpus_no_faster_than_one_with_the_same_work) {
+  const Machine machine = timed();
+  const Network network = network_from("mlp:width=1024");
+  const double one = StepModel(machine, Link{}, network, one_gpu()).run().total().value();
+  for (const char* words : {"no-sync", "ddp"}) {
+    Job job = one_gpu();
+    job.gpus = 2;
+    job.strategy = parse_strategy(words);
+    const Step step = StepModel(machine, test::line_link(0, 1e15), network, job).run();
+    EXPECT_GE(step.total().value(), one * (1 - 1e-4)) << words;
+    EXPECT_LE(step.total().value(), one * (1 + 1e-3)) << words;
+  }
 }
 
 TEST(WorkScale, is_none_where_the_host_bounds_the_timed_step) {
