@@ -167,6 +167,14 @@ void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, d
   f.sensitivity = {};
 }
 
+// No step ends before its samples have come, at a rate that is given.
+void paced(Forecast& f, const Job& job) {
+  const double fed = job.samples_per_step() / job.loader->rate(job.gpus);
+  if (!(f.step_time_s.low < fed)) return;
+  f.speedup.high = std::max(f.speedup.value, f.speedup.high * f.step_time_s.low / fed);
+  f.step_time_s.low = std::min(fed, f.step_time_s.value);
+}
+
 // One standard error of a step beside its constants'.
 double residual_of(const Machine& machine, const Job& job, const WorkScale& scale) {
   if (job.gpus == 1) return std::hypot(machine.residual, scale.error());
@@ -253,6 +261,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   }
   if (job.gpus == 1 && one.measured && !options.conformal_half_width)
     around_timed_step(f, *one.measured, job, machine.residual);
+  if (job.gpus > 1 && job.loader) paced(f, job);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   return f;

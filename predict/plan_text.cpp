@@ -167,8 +167,8 @@ std::string choice_text(const ForecastDocument& document) {
                 " not fit in " + memory + " and " + (large == 1 ? "is" : "are") + " left out.";
   if (decision.row) {
     const ForecastRow& row = document.rows[*decision.row];
-    std::string text = "Cheapest of " + std::to_string(plans) + " plans" + by + ": " +
-                       plan_name(document, row) + ", " + time_of(row) + ", " +
+    std::string text = "Cheapest of " + std::to_string(plans) + (plans == 1 ? " plan" : " plans") +
+                       by + ": " + plan_name(document, row) + ", " + time_of(row) + ", " +
                        money_text(question, row.plan->cost()->value) + ".";
     text += left_out;
     if (!decision.certain)

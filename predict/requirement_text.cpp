@@ -175,8 +175,13 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
         return scales_link(u) && u.solution.outcome == Outcome::boundary;
       });
   // A link by figures has its comma: it is what the flags say.
-  if (scaled && row.of.link.find(',') == std::string::npos)
+  if (scaled && row.of.nodes > 1) {
+    text += wrapped(
+        "xN: the links within nodes and between them, both with their curves scaled by N; figures "
+        "are those within a node.");
+  } else if (scaled && row.of.link.find(',') == std::string::npos) {
     text += wrapped("xN: this link with its curves scaled by N.");
+  }
   if (row.useful) text += wrapped(useful_text(row));
   if (row.crossing)
     text += wrapped(crossing_text(*row.crossing)) + ranges_text(*row.crossing) +

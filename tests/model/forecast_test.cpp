@@ -204,6 +204,18 @@ TEST(Forecasts, measure_speedup_against_the_machines_own_timing_of_that_step) {
   EXPECT_FALSE(forecast(m, link(2), network(), other).one_gpu_measured);
 }
 
+TEST(Forecasts, never_train_faster_than_loaders_feed) {
+  const Forecast free = forecast(machine(), link(2, 0.3), network(), kJob);
+  const double rate = std::sqrt(free.samples_per_s.value * free.samples_per_s.high);
+  Job job = kJob;
+  job.loader = Loader{rate, false};
+  const Forecast fed = forecast(machine(), link(2, 0.3), network(), job);
+  EXPECT_NEAR(fed.samples_per_s.high, rate, 1e-12);
+  EXPECT_EQ(fed.samples_per_s.value, free.samples_per_s.value);
+  EXPECT_LT(fed.speedup.high, free.speedup.high);
+  EXPECT_GE(fed.speedup.high, fed.speedup.value);
+}
+
 TEST(Forecasts, of_a_link_that_is_hardly_known_stay_above_zero_and_near_linear) {
   const Forecast f = forecast(machine(), link(50, 3), network(), kJob);
   EXPECT_GT(f.step_time_s.low, 0);
