@@ -68,6 +68,9 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
   if (document.rows.size() > 1) verdict += " (" + where + ")";
   std::string text = "\n" + wrapped(verdict + ".") + table.text();
   if (!assumed.empty()) text += wrapped("Not known, so assumed: " + assumed + ".");
+  if (row.job.imbalance > 0 && row.job.straggler > 0)
+    text +=
+        wrapped("Ranks wait once, for the fullest or the slowest: the step has the larger cost.");
   if (row.forecast.step.term(Term::host).value() > 0)
     text += wrapped("The host sets the pace; what the device does meanwhile costs nothing.");
   if (row.forecast.step.term(Term::loader).value() > 0)
