@@ -291,30 +291,30 @@ bool StepModel::depends_on(Source source) const {
   return true;
 }
 
-StepModel::Walk StepModel::settled_walk(const Shift& shift) const {
-  Walk walk;
+StepModel::Settled StepModel::settled(const Shift& shift) const {
+  constexpr double kAlike = 1e-3;
+  Settled found;
+  Walk& walk = found.walk;
   walk.scale = scale_of(shift);
   walk.clock = settled_clock(shift, walk.scale);
-  if (job_.gpus == 1 || !(walk.scale < scale_.factor)) return walk;
+  found.step = simulate(shift, walk, nullptr);
+  if (job_.gpus == 1 || !(walk.scale < scale_.factor * (1 - kAlike))) return found;
   const Walk alone{walk.clock, scale_.factor, false};
   const double least = simulate(shift, alone, nullptr).total().value();
   // Close to proportional where compute is the bound, and nothing is to do elsewhere.
   constexpr int kRounds = 3;
-  for (int round = 0; round < kRounds; ++round) {
-    const double step = simulate(shift, walk, nullptr).total().value();
-    if (!(step < least)) break;
-    walk.scale = std::min(scale_.factor, walk.scale * least / step);
+  for (int round = 0; round < kRounds && found.step.total().value() < least; ++round) {
+    walk.scale = std::min(scale_.factor, walk.scale * (least / found.step.total().value()));
+    found.step = simulate(shift, walk, nullptr);
   }
-  return walk;
+  return found;
 }
 
-Step StepModel::run(const Shift& shift) const {
-  return simulate(shift, settled_walk(shift), nullptr);
-}
+Step StepModel::run(const Shift& shift) const { return settled(shift).step; }
 
 Timeline StepModel::timeline(const Shift& shift) const {
   Timeline timeline;
-  simulate(shift, settled_walk(shift), &timeline);
+  simulate(shift, settled(shift).walk, &timeline);
   return timeline;
 }
 

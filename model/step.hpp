@@ -180,7 +180,11 @@ class StepModel {
   };
   Step simulate(const Shift& shift, const Walk& walk, Timeline* timeline) const;
   // The clock settled; and what exchanges with others takes no less than the same work alone.
-  Walk settled_walk(const Shift& shift) const;
+  struct Settled {
+    Walk walk;
+    Step step;
+  };
+  Settled settled(const Shift& shift) const;
   double settled_clock(const Shift& shift, double scale) const;
   double scale_of(const Shift& shift) const;
   // What the host takes for the step, and its relative error; zero where nothing is known of it.
