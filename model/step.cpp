@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/clock.hpp"
 #include "model/conditions.hpp"
 #include "model/error.hpp"
 #include "model/tiles.hpp"
@@ -30,12 +29,6 @@ constexpr std::array<std::string_view, kSources> kSourceNames{
 // Autocast keeps fp32 weights: each is read and written as 16 bit before its first product (4 + 2
 // B), its gradient cast back (2 + 4 B).
 constexpr double kAutocastBytes = 6;
-
-double busy_share(const Step& step) {
-  const double waiting =
-      step.communication_share() + (step.term(Term::host) + step.term(Term::loader)) / step.total();
-  return std::clamp(1.0 - waiting, 0.01, 1.0);
-}
 
 bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
 
@@ -252,25 +245,6 @@ void StepModel::set_rates(Work& work) const {
   work.flops_rate = FlopsPerSecond(work.flops / stretched);
 }
 
-// Nobody timed that several GPUs have what makes one GPU's step slower or faster than its parts.
-double StepModel::scale_of(const Shift& shift) const {
-  if (job_.gpus == 1) return scale_.factor;
-  return scale_.shared() * std::exp(shift.of(Source::compute) * scale_.error());
-}
-
-double StepModel::settled_clock(const Shift& shift, double scale) const {
-  if (!machine_.boost && !machine_.sustained) return 1.0;
-  // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
-  // in a thousand.
-  double factor = 1.0;
-  for (int round = 0; round < 2; ++round) {
-    const Step step = simulate(shift, {factor, scale}, nullptr);
-    factor = clock_factor(machine_, busy_share(step), step.total(), shift.of(Source::clock),
-                          job_.gpus > 1);
-  }
-  return factor;
-}
-
 bool StepModel::depends_on(Source source) const {
   const bool shared = job_.gpus > 1 && job_.strategy.sync;
   switch (source) {
@@ -289,33 +263,6 @@ bool StepModel::depends_on(Source source) const {
       break;
   }
   return true;
-}
-
-StepModel::Settled StepModel::settled(const Shift& shift) const {
-  constexpr double kAlike = 1e-3;
-  Settled found;
-  Walk& walk = found.walk;
-  walk.scale = scale_of(shift);
-  walk.clock = settled_clock(shift, walk.scale);
-  found.step = simulate(shift, walk, nullptr);
-  if (job_.gpus == 1 || !(walk.scale < scale_.factor * (1 - kAlike))) return found;
-  const Walk alone{walk.clock, scale_.factor, false};
-  const double least = simulate(shift, alone, nullptr).total().value();
-  // Close to proportional where compute is the bound, and nothing is to do elsewhere.
-  constexpr int kRounds = 3;
-  for (int round = 0; round < kRounds && found.step.total().value() < least; ++round) {
-    walk.scale = std::min(scale_.factor, walk.scale * (least / found.step.total().value()));
-    found.step = simulate(shift, walk, nullptr);
-  }
-  return found;
-}
-
-Step StepModel::run(const Shift& shift) const { return settled(shift).step; }
-
-Timeline StepModel::timeline(const Shift& shift) const {
-  Timeline timeline;
-  simulate(shift, settled(shift).walk, &timeline);
-  return timeline;
 }
 
 }  // namespace ddpx

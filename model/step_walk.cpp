@@ -61,7 +61,7 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const double stretched = queue.beside_memory(copies + alone);
     add(step, Term::copies, copies);
     add(step, Term::backward, alone);
-    add(step, Term::contention, stretched - copies - alone);
+    add(step, Term::contention, std::max(0.0, stretched - copies - alone));
     c.now += stretched;
     copies = 0;
   };
