@@ -44,7 +44,7 @@ while ((${#pids[@]})); do
   done
   ((code && !status)) || continue
   status=1
-  echo "rank $rank ended first, with status $code"
+  echo "rank $rank failed first, with status $code"
   (sleep 20 && kill -KILL "${pids[@]}") >/dev/null 2>&1 &
   killer=$!
   disown
