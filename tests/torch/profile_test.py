@@ -6,7 +6,7 @@ from unittest import mock
 
 import support  # noqa: F401  (the package's place)
 
-from ddpx_torch import kernels, measuring
+from ddpx_torch import kernels, measuring, rank
 from ddpx_torch.segments import add_kernels, add_wall_times, group_of_module, groups_of
 
 
@@ -107,6 +107,50 @@ class Clocks(unittest.TestCase):
         self.assertGreaterEqual(len(times), measuring.FEWEST)
         for seconds in times:
             self.assertAlmostEqual(seconds, 8e-6, delta=1e-7)
+
+    def test_a_cpu_rank_computes_before_each_collective_and_times_what_it_adds(self):
+        """A product takes 1 ms and a collective 2 ms here; the other rank, which computes less, waits 3."""
+        now = [0.0]
+        done = []
+
+        def work(name, seconds):
+            done.append(name)
+            now[0] += seconds
+
+        mates = types.SimpleNamespace(exchange=lambda values: [values, [2e-3 if value < 1.5e-3 else value + 1e-3 for value in values]])
+        clock = measuring.Clock(types.SimpleNamespace(type="cpu"), mates)
+        with mock.patch.object(measuring, "product_of", lambda *_: lambda: work("product", 1e-3)), mock.patch.object(
+            measuring.time, "perf_counter", lambda: now[0]
+        ):
+            times = clock.samples(lambda: work("collective", 2e-3), collective=True)
+        self.assertEqual(len(times), measuring.PACED_SAMPLES)
+        for seconds in times:
+            self.assertAlmostEqual(seconds, 2e-3)
+        # 5 ms of products that take the slower rank 2 ms: two or three.
+        between = "".join("c" if name == "collective" else "p" for name in done[20:]).split("c")[1:-1]
+        self.assertEqual(set(map(len, between[1:])), {round(measuring.PACE_SECONDS / 2e-3)})
+
+
+class Cores(unittest.TestCase):
+    def bound(self, cores, ranks, threads=1, device="cpu"):
+        """The cores of each rank; None where it is left alone."""
+        kept = [None] * ranks
+        for number in range(ranks):
+            with mock.patch.object(rank.os, "sched_getaffinity", lambda _: set(cores)), mock.patch.object(
+                rank.os, "sched_setaffinity", lambda _, share, number=number: kept.__setitem__(number, list(share))
+            ):
+                rank.bind({"device": device, "threads": threads}, number, ranks)
+        return kept
+
+    def test_cpu_ranks_share_the_cores_among_them(self):
+        self.assertEqual(self.bound([0, 1], 2), [[0], [1]])
+        self.assertEqual(self.bound([2, 3, 5, 7, 8], 2, threads=2), [[2, 3], [5, 7]])
+        self.assertEqual(self.bound([4, 6], 1), [[4, 6]])
+
+    def test_ranks_that_outnumber_cores_and_ranks_of_gpus_are_left_alone(self):
+        self.assertEqual(self.bound([0, 1], 3), [None] * 3)
+        self.assertEqual(self.bound([0, 1, 2], 2, threads=2), [None] * 2)
+        self.assertEqual(self.bound([0, 1], 2, device="cuda"), [None] * 2)
 
 
 NAMES = ["a.weight", "a.bias", "c.weight"]

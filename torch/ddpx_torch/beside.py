@@ -22,7 +22,7 @@ def _beside_on_cpu(clock, product, collective):
         return (time.perf_counter() - begin) / max(1, count)
 
     clock.mates.exchange(0)
-    alone = (clock.once(product, 8), clock.once(lambda: collective(False), 2))
+    alone = (clock.once(product, 8), clock.paced(lambda: collective(False), 1)[0])
     clock.mates.exchange(0)
     collective(False)
     begin = time.perf_counter()

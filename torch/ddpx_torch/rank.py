@@ -137,6 +137,7 @@ def _hardware(device):
     else:
         context["backend"] = "gloo"
         context["threads"] = str(torch.get_num_threads())
+        context["cores"] = f"{len(os.sched_getaffinity(0))} a rank"
     for name, value in sorted(os.environ.items()):
         if name.startswith(("NCCL_", "GLOO_", "OMP_NUM", "CUDA_DEVICE", "CUDA_LAUNCH", "TORCH_NCCL", "PYTORCH_CUDA", "PYTORCH_ALLOC")):
             context[name] = one_line(value, 100)
@@ -187,6 +188,18 @@ def open_device(job, local_rank):
     return torch.device("cpu")
 
 
+def bind(job, rank, world):
+    """A CPU rank keeps to its share of the cores, as under mpirun: where the system moves ranks about, two of them took steps twice as
+    long for a whole run, as on one core (docs/pytorch.md). Where the shares are smaller than the threads, nothing is bound. Called
+    before PyTorch is loaded, whose threads inherit it."""
+    if job["device"] != "cpu":
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    share = len(cores) // world
+    if share >= max(1, job["threads"]):
+        os.sched_setaffinity(0, cores[rank * share : (rank + 1) * share])
+
+
 def _wait_for_the_launcher(folder):
     """PyTorch is loaded by then, which takes seconds; the device belongs to the job before this one."""
     import torch.distributed  # noqa: F401
@@ -220,6 +233,7 @@ def main():
             out.flush()
 
         try:
+            bind(job, rank, world)
             _wait_for_the_launcher(folder)
             device = open_device(job, rank)
             mates = Alone()
