@@ -201,10 +201,40 @@ void fit_shared_core(const std::vector<const BesideSample*>& samples, Machine& m
     machine.shared_core = link.shared_core;
 }
 
+// GPUs: a copy that wants all of the memory, beside a collective: the median of what the pairs of a
+// link took, with what lies between as the error. Over NVLink the memory is all that they share,
+// and a step's copies read what was just written, mostly from the cache, which the measured ones,
+// going round more than it holds, do not: there it stays derived (docs/results/h200x2.md).
+void fit_beside_copies(const Measurements& measurements, Link& link) {
+  std::vector<double> collectives;
+  std::vector<double> copies;
+  std::vector<double> rates;
+  for (const CopyBesideSample& sample : measurements.copy_besides) {
+    if (sample.link != link.name) continue;
+    const double alone = middle(sample.collective_alone_seconds);
+    collectives.push_back(std::max(1.0, middle(sample.collective_beside_seconds) / alone));
+    copies.push_back(
+        std::max(1.0, middle(sample.copy_beside_seconds) / middle(sample.copy_alone_seconds)));
+    rates.push_back(sample.call.bytes.value() * bus_factor(sample.call.kind, sample.call.ranks) /
+                    alone);
+  }
+  if (collectives.empty()) return;
+  const auto estimate = [&](const std::vector<double>& factors) {
+    const SampleSummary all = summarise(factors, 0);
+    // Of what it takes longer; a single pair says nothing of how sure it is.
+    const double apart = all.median * all.relative_error;
+    const double error = std::max(apart, kLeastError * (all.median - 1)) / all.median;
+    return Estimate<double>{all.median, error, origin_of(factors.size())};
+  };
+  link.beside_copies = {estimate(collectives), estimate(copies), BytesPerSecond(middle(rates))};
+}
+
 }  // namespace
 
 void fit_beside(const Measurements& measurements, Machine& machine, FitReport& report) {
   for (Link& link : machine.links) {
+    if (machine.device.multiprocessors > 0 && link.topology != Topology::nvlink)
+      fit_beside_copies(measurements, link);
     std::vector<const BesideSample*> samples;
     for (const BesideSample& sample : measurements.besides) {
       if (sample.link == link.name) samples.push_back(&sample);

@@ -125,7 +125,7 @@ std::string size_words(Bytes bytes) {
   return bytes < kMiB ? line("%.0f KiB", bytes / kKiB) : line("%.0f MiB", bytes / kMiB);
 }
 
-// Both slowdowns. Nothing is fitted on them yet.
+// Both slowdowns, as fit_beside.hpp takes them.
 std::string copy_note(const CopyBesideSample& sample) {
   const auto slowdown = [](const std::vector<double>& beside, const std::vector<double>& alone) {
     return median(beside) / median(alone);

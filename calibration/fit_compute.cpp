@@ -253,7 +253,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
       close_products(steps, machine, report);
     }
     if (machine.device.multiprocessors > 0 && !measurements.copies.empty())
-      lengthen_gap(measurements, steps, machine);
+      lengthen_gap(measurements, machine);
     for (const TimedStep& step : steps) {
       if (!step.device_bound) continue;
       const double fitted = device_step(machine, *step.sample, step.network).total().value();

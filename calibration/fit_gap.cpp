@@ -13,7 +13,8 @@ namespace {
 constexpr Seconds kLongerNative{1.4e-6};
 constexpr Seconds kLongerTorch{0.95e-6};
 
-// What a gap is longer where the step has collectives; nullopt where either kind is missing.
+// What a gap is longer where the native engine's step has collectives; nullopt where either kind is
+// missing.
 std::optional<Seconds> measured_lengthening(const std::vector<GapSample>& gaps) {
   std::array<double, 2> sums{};
   std::array<int, 2> counts{};
@@ -27,19 +28,18 @@ std::optional<Seconds> measured_lengthening(const std::vector<GapSample>& gaps) 
 
 }  // namespace
 
-void lengthen_gap(const Measurements& measurements, std::span<const TimedStep> steps,
-                  Machine& machine) {
-  const Estimate<Seconds>& gap = machine.kernel_gap;
+void lengthen_gap(const Measurements& measurements, Machine& machine) {
+  const double error = machine.kernel_gap.relative_error;
+  const auto borrowed = [&](Seconds longer) {
+    return Estimate<Seconds>{longer, error, "prior: what kernel records of two H200 have more"};
+  };
+  auto& native = machine.longer_gap.at(static_cast<std::size_t>(Engine::native));
   if (const auto longer = measured_lengthening(measurements.gaps)) {
-    machine.shared_gap = {gap.value + *longer, gap.relative_error,
-                          "the gap alone and what kernel records have more beside collectives"};
-    return;
+    native = {*longer, error, "what kernel records have more beside collectives"};
+  } else {
+    native = borrowed(kLongerNative);
   }
-  const bool native = std::any_of(steps.begin(), steps.end(), [](const TimedStep& step) {
-    return step.sample->engine == Engine::native;
-  });
-  machine.shared_gap = {gap.value + (native ? kLongerNative : kLongerTorch), gap.relative_error,
-                        "prior: the gap alone and what kernel records of two H200 have more"};
+  machine.longer_gap.at(static_cast<std::size_t>(Engine::torch)) = borrowed(kLongerTorch);
 }
 
 }  // namespace ddpx

@@ -62,6 +62,14 @@ void add_log(const std::string& text, const std::string& path, const std::string
 // were measured with.
 bool has_only_links(const Measurements& m) { return m.products.empty() && m.steps.empty(); }
 
+// That have measured collectives.
+int process_sets(const Measurements& m) {
+  int sets = 0;
+  for (const CollectiveSample& sample : m.collectives)
+    sets = std::max(sets, sample.process_set + 1);
+  return sets;
+}
+
 }  // namespace
 
 // Ranks that reached each other another way were a process set, and so a file, of their own. What
@@ -87,8 +95,11 @@ void add_links(Measurements other, const std::string& place, Gathered& gathered)
                                   "it under a name of its own (--link)");
     }
   }
-  std::move(other.collectives.begin(), other.collectives.end(),
-            std::back_inserter(all.collectives));
+  const int sets = process_sets(all);
+  for (CollectiveSample& sample : other.collectives) {
+    sample.process_set += sets;
+    all.collectives.push_back(std::move(sample));
+  }
   std::move(other.besides.begin(), other.besides.end(), std::back_inserter(all.besides));
   std::move(other.copy_besides.begin(), other.copy_besides.end(),
             std::back_inserter(all.copy_besides));

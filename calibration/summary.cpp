@@ -214,7 +214,11 @@ std::string summary_text(const Machine& machine, const FitReport& report,
     text += constant("their gradients", *machine.backward_bandwidth, 1e9, "GB/s");
   text += constant("gap between kernels", machine.kernel_gap, 1e-6, "us");
   if (machine.hook_gap) text += constant("gap more with a hook", *machine.hook_gap, 1e-6, "us");
-  if (machine.shared_gap) text += constant("gap on several GPUs", *machine.shared_gap, 1e-6, "us");
+  for (const Engine engine : {Engine::native, Engine::torch}) {
+    const std::string what = "beside collectives, " + std::string(name(engine));
+    if (const auto& longer = machine.longer_gap.at(static_cast<std::size_t>(engine)))
+      text += constant(what.c_str(), *longer, 1e-6, "us");
+  }
   text += host_text(machine);
   if (machine.boost) text += constant("full clock, time factor", *machine.boost, 1, "");
   if (machine.power_window)

@@ -25,6 +25,7 @@ const std::vector<std::string_view> kMembers = {"name",
                                                 "beside_compute",
                                                 "beside_memory",
                                                 "beside_flops",
+                                                "beside_copies",
                                                 "shared_core",
                                                 "burst_s",
                                                 "curves",
@@ -70,6 +71,12 @@ Link figures_of(const Reader& from) {
   }
   if (const auto flops = from.find("beside_flops")) {
     link.beside_flops = estimate_of<double>(*flops);
+  }
+  if (const auto copies = from.find("beside_copies")) {
+    copies->only({"collective", "copy", "rate_bytes_per_s"});
+    link.beside_copies = {estimate_of<double>(copies->at("collective")),
+                          estimate_of<double>(copies->at("copy")),
+                          BytesPerSecond(copies->at("rate_bytes_per_s").positive())};
   }
   if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
   if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst);
@@ -131,6 +138,13 @@ JsonObject link_json(const Link& link) {
     members.emplace_back("beside_memory", estimate_json(link.beside_memory));
   if (link.beside_flops.value > 0)
     members.emplace_back("beside_flops", estimate_json(link.beside_flops));
+  if (link.beside_copies) {
+    JsonObject copies;
+    copies.emplace_back("collective", estimate_json(link.beside_copies->collective));
+    copies.emplace_back("copy", estimate_json(link.beside_copies->copy));
+    copies.emplace_back("rate_bytes_per_s", link.beside_copies->rate.value());
+    members.emplace_back("beside_copies", std::move(copies));
+  }
   if (link.shared_core) members.emplace_back("shared_core", shared_core_json(*link.shared_core));
   append_known(members, "burst_s", link.burst);
   members.emplace_back("curves", std::move(curves));

@@ -42,18 +42,20 @@ JsonArray samples_json(const std::vector<Sample>& samples) {
 // A size measured twice would be two points of one curve: its repeats belong into one times_s.
 void refuse_repeated_sizes(const Reader& collectives,
                            const std::vector<CollectiveSample>& samples) {
-  std::map<std::tuple<std::string, std::string, Collective, DType, int, double, bool>, std::size_t>
+  std::map<std::tuple<std::string, std::string, Collective, DType, int, double, bool, int>,
+           std::size_t>
       seen;
   const std::vector<Reader> elements = collectives.elements();
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const CollectiveSample& s = samples[i];
     const auto [earlier, fresh] =
         seen.emplace(std::tuple(s.link, s.tool, s.call.kind, s.call.dtype, s.call.ranks,
-                                s.call.bytes.value(), s.call.rested),
+                                s.call.bytes.value(), s.call.rested, s.process_set),
                      i);
     if (fresh) continue;
     elements[i].at("bytes").refuse_value(
-        "each size once per link, tool, collective, dtype and ranks, and collectives[" +
+        "each size once per link, tool, collective, dtype, ranks and process set, and "
+        "collectives[" +
         std::to_string(earlier->second) + "] has it already; join their times_s");
   }
 }

@@ -98,7 +98,7 @@ JsonObject sample_json(const ProductSample& sample) {
 
 CollectiveSample collective_sample_of(const Reader& from) {
   from.only({"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool",
-             "dropped", "reported"});
+             "dropped", "reported", "process_set"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
@@ -110,6 +110,7 @@ CollectiveSample collective_sample_of(const Reader& from) {
   sample.tool = text_or_empty(from, "tool");
   sample.dropped = dropped_of(from);
   if (const auto reported = from.find("reported")) sample.reported = run_of(*reported);
+  if (const auto set = from.find("process_set")) sample.process_set = set->integer(0, kMostRanks);
   return sample;
 }
 
@@ -125,6 +126,7 @@ JsonObject sample_json(const CollectiveSample& sample) {
   members.emplace_back("tool", sample.tool);
   append_dropped(members, sample.dropped);
   if (sample.reported) members.emplace_back("reported", run_json(*sample.reported));
+  if (sample.process_set > 0) members.emplace_back("process_set", sample.process_set);
   return members;
 }
 

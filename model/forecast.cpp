@@ -176,10 +176,10 @@ void paced(Forecast& f, const Job& job) {
 }
 
 // One standard error of a step beside its constants'.
-double residual_of(const Machine& machine, const Job& job, const WorkScale& scale) {
-  if (job.gpus == 1) return std::hypot(machine.residual, scale.error());
-  return is_validated(job.strategy) ? machine.residual
-                                    : std::hypot(machine.residual, kUnvalidatedError);
+double residual_of(const Machine& machine, const Job& job) {
+  return job.gpus == 1 || is_validated(job.strategy)
+             ? machine.residual
+             : std::hypot(machine.residual, kUnvalidatedError);
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   const StepModel many(machine, products, link, network, job);
   const OneGpu one = one_gpu_for(machine, products, link, network, job);
   Forecast f = point(many, one, job);
-  const double residual = residual_of(machine, job, one.model.work_scale());
+  const double residual = residual_of(machine, job);
   if (options.conformal_half_width) {
     const double half = *options.conformal_half_width;
     f.step_time_s = around(f.step_time_s.value, half);

@@ -29,6 +29,15 @@ struct SharedCore {
   Estimate<Seconds> delay;
 };
 
+// A collective and copies that want all of the memory, beside each other: what each takes over its
+// time alone. Measured with a message that moves at `rate` (its bus bandwidth); a slower one asks
+// for so much less, and both lose less by that share (StepModel::Context::memory_taken).
+struct BesideCopies {
+  Estimate<double> collective;
+  Estimate<double> copy;
+  BytesPerSecond rate{};
+};
+
 // What Link::beside_flops is counted in.
 inline constexpr FlopsPerSecond kFlopsUnit{1e15};
 
@@ -65,6 +74,7 @@ struct Link {
   // product draws lowers the clock at which the collective's blocks move data.) 0 where not known.
   Estimate<double> beside_memory{0.0, 0.0, ""};
   Estimate<double> beside_flops{0.0, 0.0, ""};  // per kFlopsUnit
+  std::optional<BesideCopies> beside_copies;    // nullopt: derived from what each moves
   std::optional<SharedCore> shared_core;        // nullopt: the machine's
   // Time that a collective saves when the link was idle for at least as long before it; a shorter
   // pause saves its own length. Token buckets do that (tc-tbf(8), the bursts of cloud instances):

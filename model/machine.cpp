@@ -46,6 +46,11 @@ const HostCosts* Machine::host_costs(Engine engine) const {
   return costs ? &*costs : nullptr;
 }
 
+Seconds Machine::longer_gap_of(Engine engine) const {
+  const auto& longer = longer_gap.at(static_cast<std::size_t>(engine));
+  return longer ? longer->value : Seconds{};
+}
+
 const Link* Machine::find_link(std::string_view link_name) const {
   for (const Link& link : links) {
     if (link.name == link_name) return &link;

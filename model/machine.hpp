@@ -110,9 +110,9 @@ struct Machine {
   // What a kernel takes beside its traffic or its flops: its start, and the device's idle time
   // until the next of the same stream. Times of products have theirs in them.
   Estimate<Seconds> kernel_gap;
-  // The same in a step with collectives, where the idle time is longer between all kernels, beside
-  // a collective or not. nullopt: kernel_gap.
-  std::optional<Estimate<Seconds>> shared_gap;
+  // How much longer the idle time is in a step with collectives, between all kernels, beside a
+  // collective or not. By Engine; nullopt: no longer.
+  std::array<std::optional<Estimate<Seconds>>, 2> longer_gap;
   std::array<std::optional<HostCosts>, 2> host;  // by Engine
   // A part limited by power runs products faster when it mostly waits and slower when it never
   // does, both relative to the short one-GPU runs the products come from: `boost` is their time at
@@ -153,6 +153,8 @@ struct Machine {
   [[nodiscard]] const Estimate<BytesPerSecond>& update_bandwidth(Optimizer optimizer) const;
   [[nodiscard]] std::span<const MemoryPoint> update_points(Optimizer optimizer) const;
   [[nodiscard]] const HostCosts* host_costs(Engine engine) const;
+  // longer_gap of that engine, or nothing.
+  [[nodiscard]] Seconds longer_gap_of(Engine engine) const;
   [[nodiscard]] const Link* find_link(std::string_view link_name) const;
   // Both spreads of compute between ranks, for a step of `samples` on each.
   [[nodiscard]] double spread(double samples) const;

@@ -43,7 +43,7 @@ void slow_optimizer(Inputs& in) {
 
 void slow_gaps(Inputs& in) {
   in.machine.kernel_gap.value *= kWorse;
-  for (auto* gap : {&in.machine.shared_gap, &in.machine.hook_gap}) {
+  for (auto* gap : {&in.machine.longer_gap[0], &in.machine.longer_gap[1], &in.machine.hook_gap}) {
     if (*gap) (*gap)->value *= kWorse;
   }
 }

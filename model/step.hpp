@@ -187,6 +187,7 @@ class StepModel {
   Settled settled(const Shift& shift) const;
   double settled_clock(const Shift& shift, double scale) const;
   double scale_of(const Shift& shift) const;
+  double scale_alone(const Shift& shift) const;  // of one GPU's step
   // What the host takes for the step, and its relative error; zero where nothing is known of it.
   struct HostTime {
     double seconds = 0;

@@ -43,7 +43,8 @@ void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape
   for (const KernelLaunch& kernel : layer.backward_launches) {
     Work work;
     work.seconds = kernel.seconds_per_sample * samples;
-    work.kernels = layer.backward_kernels > 0 ? 0 : 1;  // counted there, with the whole gap
+    // Where the layer counts its kernels this is one of them, with its whole gap.
+    work.kernels = layer.backward_kernels > 0 ? 0 : 1;
     work.shared = shared_kernel({std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                                  static_cast<double>(resident_blocks(
                                      kernel.threads, kernel.registers_per_thread,

@@ -48,10 +48,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
                                 copy_rate)),
       backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
                                  copy_rate)),
-      gap((m.job_.gpus > 1 && m.job_.strategy.sync && walk.exchange
-               ? m.machine_.shared_gap.value_or(m.machine_.kernel_gap)
-               : m.machine_.kernel_gap)
-              .value.value()),
+      gap(m.machine_.kernel_gap.value.value()),
       collective_traffic(kCollectiveTraffic *
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
                          m.machine_.copy_bandwidth.value.value()),
@@ -63,10 +60,10 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
       room_in_unknown(
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
       burst(m.link_->burst.value.value()) {
-  if (m.python_hook() && m.machine_.hook_gap) {
-    hook_gap = std::max(0.0, m.machine_.hook_gap->shifted(s.of(Source::hook)).value());
-    gap += hook_gap;
-  }
+  if (m.job_.gpus > 1 && m.job_.strategy.sync && walk.exchange)
+    longer = m.machine_.longer_gap_of(m.job_.engine).value();
+  if (m.python_hook() && m.machine_.hook_gap)
+    longer += std::max(0.0, m.machine_.hook_gap->shifted(s.of(Source::hook)).value());
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
     // Unknown grid: the point is the share of multiprocessors lost; the interval spans from
     // untouched to the worst wave.
@@ -116,7 +113,7 @@ double StepModel::Context::optimizer() const {
              bandwidth(model.machine_.update_bandwidth(job.optimizer),
                        model.machine_.update_points(job.optimizer), model.working_set_,
                        shift.of(Source::memory)) +
-         scale * gap;
+         scaled_traffic(0, 1);
 }
 
 double StepModel::Context::collective(std::size_t i) const {
@@ -130,18 +127,33 @@ double StepModel::Context::collective(std::size_t i) const {
          kDecompressBytes / kGradientBytes * c.gradient.value() * copy_rate / kDecompressRate;
 }
 
+// Measured beside copies: with less to move at a time the collective loses nothing at last, and
+// takes nothing.
+MemoryTaken StepModel::Context::taken_by(const BesideCopies& measured, double rate) const {
+  const double z = shift.of(Source::contention);
+  const double asked = std::min(1.0, rate / measured.rate.value());
+  MemoryTaken taken;
+  taken.stretch = std::max(1.0, measured.collective.shifted(z) * asked);
+  taken.work_stretch = 1.0 + std::max(0.0, measured.copy.shifted(z) - 1.0) * asked;
+  taken.speed = 1.0 / taken.stretch;
+  taken.share = 1.0 - 1.0 / taken.work_stretch;
+  return taken;
+}
+
 MemoryTaken StepModel::Context::memory_taken(std::size_t i, double seconds) const {
   const double multiprocessors = model.machine_.device.multiprocessors;
+  const Exchange& c = model.collectives_[i];
+  const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
+  if (const auto& copies = model.link_of(c).beside_copies; copies && seconds > 0)
+    return taken_by(*copies, bus_bytes / seconds);
   const auto& measured = model.machine_.memory_beside;
   // What a core gives to the collective its memory-bound work loses as its products do.
   if (!measured && multiprocessors == 0) return {1.0 - 1.0 / fluid, 1.0, fluid, 1.0};
-  const Exchange& c = model.collectives_[i];
   double asked = 0;
   double most = 1;
   if (measured) {
     asked = measured->shifted(shift.of(Source::contention)) - 1.0;
   } else if (seconds > 0) {
-    const double bus_bytes = c.message.value() * bus_factor(c.kind, c.ranks);
     asked = std::min(1.0, collective_traffic * bus_bytes / seconds);
     most = std::min<double>(model.channels_, multiprocessors - 1) / multiprocessors;
   }

@@ -32,8 +32,8 @@ struct StepModel::Context {
   // The same of what a layer does between its products.
   double forward_rate;
   double backward_rate;
-  double gap;
-  double hook_gap = 0;        // in it, of a Python hook
+  double gap;                 // of the machine: of one GPU's step too
+  double longer = 0;          // by which collectives and a Python hook lengthen every one
   double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
   double fluid = 1.0;         // slowdown of a product whose grid is unknown
   double link_z;
@@ -55,38 +55,42 @@ struct StepModel::Context {
   }
   // A product was timed in a row of its like, so that its time has the gaps of its kernels; in a
   // step with collectives these are longer.
-  [[nodiscard]] double longer_gaps(const Work& work) const {
-    return work.kernels * (gap - model.machine_.kernel_gap.value.value());
-  }
+  [[nodiscard]] double longer_gaps(const Work& work) const { return work.kernels * longer; }
   [[nodiscard]] double forward(const Shape& shape) const;
   [[nodiscard]] double backward(const Shape& shape) const;
   [[nodiscard]] double traffic(double bytes, int kernels) const {
-    return bytes * copy_rate + kernels * gap;
+    return bytes * copy_rate + kernels * (gap + longer);
+  }
+  // The same of what one GPU's step has too, and its scale with it: what lengthens gaps it has not.
+  [[nodiscard]] double scaled_traffic(double bytes, double kernels) const {
+    return scale * (bytes * copy_rate + kernels * gap) + kernels * longer;
   }
   // From the end of work on one stream to the beginning of what waits for it on another: on GPUs
   // (two H200, events between streams) as long as from kernel to kernel, beside a collective 4.5
   // us.
   [[nodiscard]] double handover() const {
-    return model.machine_.device.multiprocessors > 0 ? gap : 0;
+    return model.machine_.device.multiprocessors > 0 ? gap + longer : 0;
   }
-  // What a layer does between its products, and kernels whose own times are known.
+  // What a layer does between its products, and kernels whose own times, gaps of one GPU and all,
+  // are known.
   [[nodiscard]] double between_forward(const Shape& shape) const {
-    return scale * (shape.forward_traffic * forward_rate +
-                    traffic(shape.forward_casts, shape.forward_kernels)) +
-           shape.forward_given * hook_gap;
+    return scale * shape.forward_traffic * forward_rate +
+           scaled_traffic(shape.forward_casts, shape.forward_kernels) +
+           shape.forward_given * longer;
   }
   [[nodiscard]] double between_backward(const Shape& shape) const {
-    return scale * (shape.backward_traffic * backward_rate +
-                    traffic(shape.backward_casts, shape.backward_kernels) + shape.backward_memory) +
-           shape.backward_given * hook_gap;
+    return scale * (shape.backward_traffic * backward_rate + shape.backward_memory) +
+           scaled_traffic(shape.backward_casts, shape.backward_kernels) +
+           shape.backward_given * longer;
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before; with a Python hook, and its bucket cast back.
   [[nodiscard]] double collective(std::size_t i) const;
   // Of collective `i` after the link has been idle for `idle`; uses up what that saved.
   [[nodiscard]] double collective_after(double idle, std::size_t i);
-  // Of collective `i` that takes `seconds` alone: measured, or by the rate it reaches itself (for a
-  // short message far below the link's) up to the share of the GPU that it holds.
+  // Of collective `i` that takes `seconds` alone: measured on its link, or on the machine, or by
+  // the rate it reaches itself (for a short message far below the link's) up to the share of the
+  // GPU that it holds.
   [[nodiscard]] MemoryTaken memory_taken(std::size_t i, double seconds) const;
   void span(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const {
@@ -94,6 +98,7 @@ struct StepModel::Context {
   }
 
  private:
+  [[nodiscard]] MemoryTaken taken_by(const BesideCopies& measured, double rate) const;
   void draw(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;
   void share_core(const std::optional<SharedCore>& core);

@@ -16,9 +16,16 @@ double busy_share(const Step& step) {
 
 }  // namespace
 
+// Timed, or carried from other sizes: then as unsure as it is on several GPUs, and together with
+// it.
+double StepModel::scale_alone(const Shift& shift) const {
+  if (scale_.measured != nullptr) return scale_.factor;
+  return scale_.factor * std::exp(shift.of(Source::compute) * scale_.error());
+}
+
 // Nobody timed that several GPUs have what makes one GPU's step slower or faster than its parts.
 double StepModel::scale_of(const Shift& shift) const {
-  if (job_.gpus == 1) return scale_.factor;
+  if (job_.gpus == 1) return scale_alone(shift);
   return scale_.shared() * std::exp(shift.of(Source::compute) * scale_.error());
 }
 
@@ -42,13 +49,14 @@ StepModel::Settled StepModel::settled(const Shift& shift) const {
   walk.scale = scale_of(shift);
   walk.clock = settled_clock(shift, walk.scale);
   found.step = simulate(shift, walk, nullptr);
-  if (job_.gpus == 1 || !(walk.scale < scale_.factor * (1 - kAlike))) return found;
-  const Walk alone{walk.clock, scale_.factor, false};
+  const double most = scale_alone(shift);
+  if (job_.gpus == 1 || !(walk.scale < most * (1 - kAlike))) return found;
+  const Walk alone{walk.clock, most, false};
   const double least = simulate(shift, alone, nullptr).total().value();
   // Close to proportional where compute is the bound, and nothing is to do elsewhere.
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds && found.step.total().value() < least; ++round) {
-    walk.scale = std::min(scale_.factor, walk.scale * (least / found.step.total().value()));
+    walk.scale = std::min(most, walk.scale * (least / found.step.total().value()));
     found.step = simulate(shift, walk, nullptr);
   }
   return found;

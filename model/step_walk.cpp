@@ -194,7 +194,7 @@ void StepModel::add_earlier(const Context& c, Step& step, const Step& one) const
   const double kept = parameters_ / (share ? job_.strategy.shards(job_.gpus) : 1);
   double compute = (one.term(Term::forward) + one.term(Term::backward)).value();
   // Elementwise work as the update's, which whole steps say the same of.
-  compute += c.scale * c.traffic(kAccumulateBytes * kept, static_cast<int>(tensors_));
+  compute += c.scaled_traffic(kAccumulateBytes * kept, static_cast<double>(tensors_));
   for (std::size_t t = 0; t < kTerms; ++t) {
     if (t == static_cast<std::size_t>(Term::forward) ||
         t == static_cast<std::size_t>(Term::backward))

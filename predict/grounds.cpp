@@ -130,7 +130,8 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   if (machine.sustained) add_borrowed(list, "sustained", *machine.sustained);
   if (const HostCosts* host = machine.host_costs(job.engine)) add_host(list, *host, job);
   if (job.gpus < 2 || !job.strategy.sync) return list;
-  if (machine.shared_gap) add_borrowed(list, "shared_gap", *machine.shared_gap);
+  if (const auto& longer = machine.longer_gap.at(static_cast<std::size_t>(job.engine)))
+    add_borrowed(list, "longer_gap", *longer);
   if (machine.framework) add_borrowed(list, "framework", machine.framework->time);
   if (job.strategy.sharding != Sharding::fsdp_unit) {  // which overlaps nothing
     if (machine.memory_beside) add_borrowed(list, "memory_beside", *machine.memory_beside);

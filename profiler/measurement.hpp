@@ -50,6 +50,7 @@ struct CollectiveSample {
   std::string tool;  // "nccl-tests", "torch", ...: torch's small messages carry host time
   std::vector<DroppedSample> dropped{};
   std::optional<CollectiveRun> reported{};
+  int process_set = 0;  // of several that measured the link
 };
 
 struct CopySample {

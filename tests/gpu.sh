@@ -46,6 +46,9 @@ fi
 
 skip='-Soak*:*Torch*'
 ranks one-rank 1 $tests --gtest_filter="$skip:Training*"
+# Before any other test has loaded the kernels, and once more what once hung, by itself.
+ranks loading 2 $tests --gtest_filter='Loading*'
+ranks adamw 2 $tests --gtest_filter='AdamW*'
 ranks two-ranks 2 $tests --gtest_filter="$skip"
 ranks two-hosts --hosts 2 $tests --gtest_filter='*Contract*:*two_hosts*:Training*'
 calibrated quick --quick

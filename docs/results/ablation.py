@@ -66,7 +66,7 @@ def no_host(machine):
 
 def no_gaps(machine):
     set_to("kernel_gap_s", 0)(machine)
-    machine.pop("shared_gap_s", None)
+    machine.pop("longer_gap_s", None)
 
 
 LEFT_OUT = [
@@ -76,7 +76,7 @@ LEFT_OUT = [
     ("what products take of a collective", each_link(without("beside_memory", "beside_flops"))),
     ("what collectives take of memory-bound work", lambda machine: machine.update(
         memory_beside_factor={"value": 1, "relative_error": 0, "origin": "left out"})),
-    ("the larger gap between kernels of several GPUs", without("shared_gap_s")),
+    ("the larger gap between kernels of several GPUs", without("longer_gap_s")),
     ("gaps between kernels", no_gaps),
     ("memory-bound work: casts, biases, activations, copies", set_to("copy_bandwidth_bytes_per_s", 1e18)),
     ("points of the curves: protocol lines alone", each_link(lines_alone)),

@@ -21,7 +21,7 @@ def alone_times(paths):
     times = {}
     for path in paths:
         with open(path) as file:
-            for pair in json.load(file)["besides"]:
+            for pair in json.load(file).get("besides", []):
                 product = pair["product"]
                 key = (pair["link"], product["pass"], product["dtype"], product["rows"], product["in"], product["out"])
                 if "kernel_share" in pair:

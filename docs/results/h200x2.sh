@@ -5,16 +5,47 @@
 #
 #   docs/results/h200x2.sh            fit, judge, write
 #   docs/results/h200x2.sh measure    on two GPUs: measures all of it anew, into a folder `measured`
+#   docs/results/h200x2.sh fresh [FOLDER]    on two GPUs: what a fresh lease is judged on, into FOLDER
+#       (default: measured/fresh), for LIMIT seconds (default: 570): machine, links and three process
+#       sets of the rows. A file that is there is not made again: the same command goes on where its
+#       time ended, and says "complete" when nothing is left; of rows what was measured by then is
+#       kept. DRY=cpu tries it on two CPU ranks with few sizes and rows.
+#   docs/results/h200x2.sh judge FOLDER    no GPU: fits and judges what `fresh` left there
 #   docs/results/h200x2.sh nccl-tests DIR    on two GPUs: three rounds of nccl-tests (its programs in
 #       DIR) and of ours in turn, over NVLink and host memory. One process per GPU where DIR's
 #       programs were built with MPI=1 and mpirun is there; else one process for both, which cannot
 #       issue fast enough below 2 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=build/bin
+bin=${DDPX_BIN_DIR:-build/bin}
 links=(host-memory tcp nvlink-1ch nvlink-2ch nvlink-4ch nvlink-8ch nvlink-16ch)
 # Measured once more in another lease, with products beside them.
 again=(nvlink host-memory nvlink-4ch nvlink-8ch)
+
+# FOLDER: its measurements fitted into $machine, its rows judged by it.
+judge() {
+  local from=() f
+  for f in "$1"/measurements-*.json; do from+=(--from "$f"); done
+  machine=$(mktemp)
+  trap 'rm -f "$machine" "$machine.channels"' EXIT
+  $bin/ddpx-calibrate "${from[@]}" -o "$machine" | grep -v "^Wrote" >"$1/fit.txt"
+  if grep -q kernel_share "$1"/measurements-*.json; then # pairs by kernel records
+    $bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
+      docs/results/h200x2-contention.py "$machine" "$1"/measurements-*.json >"$1/contention.md"
+  fi
+  $bin/ddpx-validate --machine "$machine" --measured "$1/runs.json" --markdown "$1/report.md" >"$1/report.txt"
+}
+
+if [[ ${1:-} == judge ]]; then
+  folder=${2:?give the folder that fresh left its files in}
+  judge "$folder"
+  sed -n '/^all/,/^family/p' "$folder/report.txt"
+  exit
+fi
+
+if [[ ${1:-} == fresh ]]; then
+  exec docs/results/h200x2-fresh.sh "${@:2}"
+fi
 
 if [[ ${1:-} == measure ]]; then
   mkdir -p measured
@@ -77,16 +108,9 @@ $bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
 $bin/ddpx-validate --machine calibration/machines/h200x2.json \
   --measured validation/runs/h200x2-native.json --markdown docs/results/h200x2/report.md
 
-# A fresh lease, its own calibration, three process sets of every row.
+# Lease by lease: the fresh one of the study, its channels, PyTorch beside it, and what each term buys.
 fresh=docs/results/h200x2/fresh
-from=()
-for f in "$fresh"/measurements-*.json; do from+=(--from "$f"); done
-machine=$(mktemp)
-trap 'rm -f "$machine" "$machine.channels"' EXIT
-$bin/ddpx-calibrate "${from[@]}" -o "$machine" | grep -v "^Wrote" >"$fresh/fit.txt"
-$bin/ddpx-calibrate "${from[@]}" --dry-run 2>/dev/null |
-  docs/results/h200x2-contention.py "$machine" "$fresh"/measurements-*.json >"$fresh/contention.md"
-$bin/ddpx-validate --machine "$machine" --measured "$fresh/runs.json" --markdown "$fresh/report.md" >"$fresh/report.txt"
+judge "$fresh"
 $bin/ddpx-validate --machine "$machine" --measured "$fresh/channels-runs.json" --json >"$machine.channels"
 docs/results/h200x2-channels.py "$machine.channels" >"$fresh/channels.md"
 docs/results/h200x2-paired.py "$fresh/paired-native.json" "$fresh"/paired-torch-*.json >"$fresh/paired.md"

@@ -21,6 +21,7 @@ CudaDevice::CudaDevice(Pulse& pulse) : pulse_(pulse), site_(pulse), gpu_(site_.g
 
 engine::Buffer CudaDevice::allocate(std::size_t elements, DType dtype) {
   const std::size_t size = std::max<std::size_t>(1, Slice{nullptr, elements, dtype}.bytes());
+  synchronize();
   Memory memory = allocate_memory(size);
   check(cudaMemsetAsync(memory.get(), 0, size, gpu_.compute()), "clearing memory");
   check(cudaStreamSynchronize(gpu_.compute()), "clearing memory");
@@ -28,15 +29,23 @@ engine::Buffer CudaDevice::allocate(std::size_t elements, DType dtype) {
           [](std::byte* data) { static_cast<void>(cudaFree(data)); }};
 }
 
+// On the stream that reads it: cudaMemcpy() from pageable memory may return before the data are
+// there, and streams that do not block do not wait for it (CUDA Runtime API, "API synchronization
+// behavior").
+void CudaDevice::to_device(std::span<const float> from, void* to) {
+  check(cudaMemcpyAsync(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice, gpu_.compute()),
+        "uploading");
+  check(cudaStreamSynchronize(gpu_.compute()), "uploading");
+}
+
 void CudaDevice::upload(std::span<const float> from, Slice to) {
   synchronize();
   if (to.dtype == DType::fp32 || to.dtype == DType::tf32) {
-    check(cudaMemcpy(to.data, from.data(), from.size_bytes(), cudaMemcpyHostToDevice), "uploading");
+    to_device(from, to.data);
     return;
   }
   const Memory staged = allocate_memory(from.size_bytes());
-  check(cudaMemcpy(staged.get(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice),
-        "uploading");
+  to_device(from, staged.get());
   cuda::copy_scaled({staged.get(), from.size(), DType::fp32}, 1.0F, elements(to), gpu_.compute());
   synchronize();
 }
@@ -55,6 +64,7 @@ void CudaDevice::download(Slice from, std::span<float> to) {
 }
 
 void CudaDevice::product(const Product& work, Slice a, Slice b, Slice c) {
+  if (first_use_.of(work, a.data, b.data, c.data)) synchronize();
   gpu_.multiply(work, a.data, b.data, c.data);
   pulse_.tick();
 }
@@ -111,7 +121,16 @@ void CudaDevice::adamw(Slice parameters, Slice gradients, const engine::Moments&
 }
 
 void CudaDevice::collective(Collective kind, Slice from, Slice to) {
-  site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
+  const auto issue = [&] {
+    site_.communicator().issue(kind, elements(from), elements(to), gpu_.communication());
+  };
+  if (!first_use_.of(kind, from.dtype, from.elements)) return issue();
+  // NCCL connects the ranks at its first use of a way, for which each rank's host needs the
+  // others'.
+  synchronize();
+  barrier();
+  issue();
+  synchronize();
 }
 
 std::optional<std::function<void()>> CudaDevice::recorded(const std::function<void()>& work) {

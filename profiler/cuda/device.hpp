@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "profiler/cuda/loading.hpp"
 #include "profiler/cuda/records.hpp"
 #include "profiler/cuda/site.hpp"
 #include "profiler/engine/device.hpp"
@@ -61,6 +62,7 @@ class CudaDevice : public engine::Device {
   void maximum(std::span<double> values) override;
 
  private:
+  void to_device(std::span<const float> from, void* to);
   [[nodiscard]] cudaStream_t stream_of(Stream stream) const {
     return stream == Stream::communication ? gpu_.communication() : gpu_.compute();
   }
@@ -69,6 +71,7 @@ class CudaDevice : public engine::Device {
   Site site_;
   Gpu& gpu_;
   Records records_;
+  FirstUse first_use_;
   Memory row_losses_;
   std::size_t rows_ = 0;  // that row_losses_ holds
   std::vector<EventHandle> events_;

@@ -4,6 +4,7 @@
 
 #include "model/error.hpp"
 #include "profiler/cuda/check.hpp"
+#include "profiler/cuda/loading.hpp"
 
 namespace ddpx::cuda {
 namespace {
@@ -91,6 +92,7 @@ Gpu::Gpu(const RankPlace& place) : index_(own_gpu(place)) {
   blas_.reset(blas);
   check(cublasSetStream(blas, compute()), "giving cuBLAS its stream");
   check(cublasSetWorkspace(blas, workspace_.get(), kWorkspace), "giving cuBLAS its workspace");
+  load_kernels(compute());
 }
 
 std::vector<std::pair<std::string, std::string>> Gpu::context() const {

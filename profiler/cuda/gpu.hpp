@@ -14,8 +14,8 @@ namespace ddpx::cuda {
 
 class Gpu {
  public:
-  // The GPU of this rank on its host: the n-th visible one for the n-th rank. Throws DeviceError
-  // when there are fewer than ranks.
+  // The GPU of this rank on its host: the n-th visible one for the n-th rank, with the project's
+  // own kernels loaded (loading.hpp). Throws DeviceError when there are fewer than ranks.
   explicit Gpu(const RankPlace& place);
 
   [[nodiscard]] const Device& device() const { return device_; }

@@ -4,17 +4,29 @@
 
 namespace ddpx::cuda {
 
-std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) {
-  if (!wanted_ && !refused_)
-    return refused("CUPTI is left out (--no-cupti)" + kWithoutRecords, site);
-  if (!refused_ && !tracer_) {
+std::optional<std::string> Records::start() {
+  if (!wanted_) return "CUPTI is left out (--no-cupti)" + kWithoutRecords;
+  if (!tracer_) {
     auto opened = Tracer::load(cupti_places(CUDART_VERSION / 1000));
-    if (auto* why = std::get_if<std::string>(&opened)) return refused(*why, site);
+    if (auto* why = std::get_if<std::string>(&opened)) return *why;
     tracer_ = std::move(std::get<std::unique_ptr<Tracer>>(opened));
   }
+  return tracer_->start();
+}
+
+std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) {
   if (refused_) return std::nullopt;
   site.finish();
-  if (const auto why = tracer_->start()) return refused(*why, site);
+  const auto why = start();
+  // One for all: a rank that left the work out would leave the others waiting in it.
+  double without = why ? 1 : 0;
+  site.maximum(std::span(&without, 1));
+  if (without > 0) {
+    refused_ = true;
+    detach();
+    site.note(why.value_or("another rank has no kernel records" + kWithoutRecords));
+    return std::nullopt;
+  }
   work();
   site.finish();
   Trace trace = tracer_->stop();
@@ -26,12 +38,6 @@ std::optional<Trace> Records::of(const std::function<void()>& work, Site& site) 
 void Records::detach() {
   if (tracer_) tracer_->detach();
   tracer_.reset();
-}
-
-std::optional<Trace> Records::refused(const std::string& why, Site& site) {
-  refused_ = true;
-  site.note(why);
-  return std::nullopt;
 }
 
 }  // namespace ddpx::cuda

@@ -18,8 +18,8 @@ class Records {
   explicit Records(bool wanted = true) : wanted_(wanted) {}
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
-  // Runs `work` and waits for it. nullopt: no records, and a note on the site says why, once.
-  // Records that were lost are counted in a note.
+  // Runs `work` and waits for it. nullopt: no rank has records, and a note on the site says why,
+  // once; `work` is then not run. Records that were lost are counted in a note. Collective.
   [[nodiscard]] std::optional<Trace> of(const std::function<void()>& work, Site& site);
   // Takes the tracer out of the process: what is timed from here on has none of its cost. The next
   // use opens it again.
@@ -27,7 +27,8 @@ class Records {
   ~Records() { detach(); }
 
  private:
-  std::optional<Trace> refused(const std::string& why, Site& site);
+  // nullopt when it traces, else why it does not.
+  std::optional<std::string> start();
 
   std::unique_ptr<Tracer> tracer_;
   bool wanted_;

@@ -44,9 +44,15 @@ Elements Workload::buffer(std::size_t count, DType dtype) {
   return elements;
 }
 
+// cudaMemset() does not wait, nor do streams of our own for it.
+void Workload::clear(void* data, std::size_t bytes) {
+  check(cudaMemsetAsync(data, 0, bytes, gpu_.compute()), "clearing operands");
+  check(cudaStreamSynchronize(gpu_.compute()), "clearing operands");
+}
+
 Elements Workload::zeroed(std::size_t count) {
   const Elements elements = buffer(count, DType::fp32);
-  check(cudaMemset(elements.data, 0, count * sizeof(float)), "clearing operands");
+  clear(elements.data, count * sizeof(float));
   return elements;
 }
 
@@ -94,8 +100,7 @@ void Workload::prepare(const CollectiveCall& call) {
   const Elements all = buffer(whole, call.dtype);
   // Sums of random numbers, again and again, would leave the range; of zeros they stay, and NCCL's
   // speed does not depend on values.
-  check(cudaMemset(all.data, 0, whole * static_cast<std::size_t>(element_bytes(call.dtype))),
-        "clearing a buffer");
+  clear(all.data, whole * static_cast<std::size_t>(element_bytes(call.dtype)));
   const Elements part =
       call.kind == Collective::all_reduce ? Elements{} : buffer(shard, call.dtype);
   issue_ = [this, kind = call.kind, all, part](std::size_t) {

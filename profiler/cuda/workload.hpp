@@ -39,6 +39,7 @@ class Workload {
 
   // Random numbers.
   [[nodiscard]] Elements buffer(std::size_t count, DType dtype);
+  void clear(void* data, std::size_t bytes);
   [[nodiscard]] Elements zeroed(std::size_t count);  // fp32
   // Copies of something of `bytes` so that all together are twice the cache, 64 at most.
   [[nodiscard]] std::size_t ring_for(double bytes) const;

@@ -161,6 +161,51 @@ TEST(FitBeside, pairs_in_which_the_wait_for_room_hides_the_rest_say_nothing) {
   EXPECT_EQ(machine.links[0].beside_memory.value, 0);
 }
 
+CopyBesideSample copy_sample(double collective, double copy) {
+  CopyBesideSample s;
+  s.link = "wire";
+  s.copy = {kMiB * 64};
+  s.call = {Collective::all_reduce, DType::fp32, Bytes(25e6), 2};
+  s.copy_alone_seconds = {1e-4};
+  s.copy_beside_seconds = {copy * 1e-4};
+  s.collective_alone_seconds = {1e-3};
+  s.collective_beside_seconds = {collective * 1e-3};
+  return s;
+}
+
+TEST(FitBeside, copies_and_collectives_slow_each_other_on_a_link_as_they_were_measured) {
+  Measurements measurements;
+  measurements.copy_besides = {copy_sample(1.2, 1.1)};
+  Machine machine;
+  machine.device.multiprocessors = 132;
+  machine.links.resize(2);
+  machine.links[0].name = "wire";  // PCIe
+  machine.links[1].name = "other";
+  FitReport report;
+  fit_beside(measurements, machine, report);
+  ASSERT_TRUE(machine.links[0].beside_copies);
+  EXPECT_FALSE(machine.links[1].beside_copies);
+  const BesideCopies one = *machine.links[0].beside_copies;
+  EXPECT_NEAR(one.collective.value, 1.2, 1e-12);
+  EXPECT_NEAR(one.copy.value, 1.1, 1e-12);
+  EXPECT_NEAR(one.rate.value(), 25e9, 1);  // an all-reduce of two ranks: its bytes over its time
+  // A tenth of what it takes longer.
+  EXPECT_NEAR(one.collective.relative_error, 0.02 / 1.2, 1e-12);
+  // Two leases: the median, and 1.2533 x 1.4826 x 0.1 / sqrt(2) of it. Never faster than alone.
+  measurements.copy_besides.push_back(copy_sample(1.4, 0.8));
+  fit_beside(measurements, machine, report);
+  const BesideCopies two = *machine.links[0].beside_copies;
+  EXPECT_NEAR(two.collective.value, 1.3, 1e-12);
+  EXPECT_NEAR(two.collective.relative_error, 0.13139 / 1.3, 1e-4);
+  EXPECT_NEAR(two.copy.value, 1.05, 1e-12);
+  // Where the memory is all that they share, that says it.
+  machine.links[0] = {};
+  machine.links[0].name = "wire";
+  machine.links[0].topology = Topology::nvlink;
+  fit_beside(measurements, machine, report);
+  EXPECT_FALSE(machine.links[0].beside_copies);
+}
+
 TEST(FitBeside, without_samples_nothing_changes) {
   Machine machine;
   machine.links.emplace_back();

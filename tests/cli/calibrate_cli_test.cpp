@@ -180,6 +180,15 @@ TEST_F(Calibrate, a_link_in_several_process_sets_is_one_with_the_times_of_all) {
   ASSERT_NE(first, std::string::npos) << raw;
   EXPECT_NE(raw.find(size, first + 1), std::string::npos);
   EXPECT_EQ(raw.find("\"topology\""), raw.rfind("\"topology\""));
+  // And again without ranks.
+  const ProgramResult again =
+      run_program(kProgram, {"--from", folder_ + "raw.json", "-o", folder_ + "again.json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const auto curves = [&](const char* file) {
+    const std::string text = slurp(folder_ + file);
+    return text.substr(text.find("\"curves\""));
+  };
+  EXPECT_EQ(curves("again.json"), curves("l.json"));
 }
 
 TEST_F(Calibrate, four_ranks_on_however_many_cores_finish) {

@@ -95,6 +95,19 @@ TEST(BesideJson, what_products_do_to_a_links_collectives_survives) {
   EXPECT_EQ(back.links[0].beside_flops.relative_error, 0.2);
 }
 
+TEST(BesideJson, what_copies_do_to_a_links_collectives_survives) {
+  Machine machine = test::known_machine();
+  machine.links[0].beside_copies =
+      BesideCopies{{1.2, 0.05, "pairs"}, {1.1, 0.02, "a pair"}, BytesPerSecond(27e9)};
+  const Machine back = io::machine_from_json(io::to_json(machine), "known.json");
+  ASSERT_TRUE(back.links[0].beside_copies);
+  EXPECT_EQ(back.links[0].beside_copies->collective.value, 1.2);
+  EXPECT_EQ(back.links[0].beside_copies->collective.relative_error, 0.05);
+  EXPECT_EQ(back.links[0].beside_copies->copy.value, 1.1);
+  EXPECT_EQ(back.links[0].beside_copies->copy.origin, "a pair");
+  EXPECT_EQ(back.links[0].beside_copies->rate, BytesPerSecond(27e9));
+}
+
 TEST(BesideJson, a_shared_core_survives_in_links_and_machines) {
   Machine machine = test::known_machine();
   machine.shared_core = SharedCore{{3e-10, 0.1, "here"}, {Seconds(0), 0.2, "there"}};

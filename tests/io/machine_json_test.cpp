@@ -53,6 +53,8 @@ Machine full_machine() {
   m.shared_core = SharedCore{{3e-10, 0.1, "e"}, {Seconds(0), 0, ""}};
   m.hook_overlap = {0.5, 0.3, "d"};
   m.hook_gap = Estimate<Seconds>{Seconds(2e-6), 0.2, "e"};
+  m.longer_gap = {Estimate<Seconds>{Seconds(1.4e-6), 0.1, "records"},
+                  Estimate<Seconds>{Seconds(0.9e-6), 0.2, "prior"}};
   m.rank_spread = 0.004;
   m.residual = 0.021;
   m.links = {test::full_link(), test::figures_only()};
@@ -144,6 +146,8 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.hook_overlap, machine.hook_overlap);
   ASSERT_EQ(read.hook_gap.has_value(), machine.hook_gap.has_value());
   if (read.hook_gap) test::expect_same(*read.hook_gap, *machine.hook_gap);
+  for (const std::size_t engine : {0, 1})
+    test::expect_same(read.longer_gap.at(engine), machine.longer_gap.at(engine));
   EXPECT_EQ(read.rank_spread, machine.rank_spread);
   EXPECT_EQ(read.residual, machine.residual);
   ASSERT_EQ(read.links.size(), machine.links.size());
@@ -180,6 +184,24 @@ TEST(MachineJson, what_is_not_known_stays_unknown) {
   expect_round_trip(m);
 }
 
+// A file of an earlier version holds the whole gap of a step with collectives.
+TEST(MachineJson, an_older_files_gaps_are_taken_by_what_they_are_longer_and_said) {
+  Machine m = full_machine();  // gap 1.5 us
+  m.longer_gap = {};
+  std::string text = to_json(m);
+  const std::string before = "  \"host\": ";
+  const std::size_t at = text.find(before);
+  ASSERT_NE(at, std::string::npos);
+  text.insert(at, R"(  "shared_gap_s": {"value": 3.0e-6, "relative_error": 0.1, "origin": "old"},
+)");
+  const Machine read = machine_from_json(text, "old.json");
+  for (const Engine engine : {Engine::native, Engine::torch})
+    EXPECT_NEAR(read.longer_gap_of(engine).value(), 1.5e-6, 1e-15);
+  ASSERT_EQ(read.notes.size(), m.notes.size() + 1);
+  EXPECT_NE(read.notes.back().find("shared_gap_s"), std::string::npos);
+  EXPECT_NE(read.notes.back().find("ddpx-calibrate --from"), std::string::npos);
+}
+
 TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
   test::expect_refused(
       to_json(full_machine()), machine_from_json,
@@ -201,7 +223,9 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
        {"\"contiguous\": 128", "\"contiguous\": 99999", {"tile.contiguous: is 99999"}},
        {"\"multiprocessors\": 40", "\"multiprocessors\": -1", {"device.multiprocessors: is -1"}},
        {"\"multiprocessors\": 40", "\"multiprocessors\": \"40\"", {"multiprocessors: is \"40\""}},
-       {"\"native\": {", "\"jax\": {", {"host: has the unknown key \"jax\"", "native, torch"}},
+       {"\"native\": {",
+        "\"jax\": {",
+        {"longer_gap_s: has the unknown key \"jax\"", "native, torch"}},
        {"\"per_bucket_s\"", "\"per_buckets_s\"", {"host.native", "did you mean per_bucket_s?"}},
        {"{\"value\": 0.5, ", "{\"value\": 1.5, ", {"hook_overlap.value: is 1.5", "from 0 to 1"}},
        {"\"rank_spread\": 0.004", "\"rank_spread\": -0.004", {"rank_spread: is -0.004"}},

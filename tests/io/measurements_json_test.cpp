@@ -255,6 +255,12 @@ TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
                            {"collectives[3].bytes: is 8192", "collectives[1] has it already"});
   m.collectives[3].tool = "torch";
   EXPECT_NO_THROW((void)measurements_from_json(to_json(m), "given.json"));
+  // Measured anew by another process set.
+  m.collectives[3].tool = m.collectives[1].tool;
+  m.collectives[3].process_set = 2;
+  const Measurements read = measurements_from_json(to_json(m), "given.json");
+  EXPECT_EQ(read.collectives[1].process_set, 0);
+  EXPECT_EQ(read.collectives[3].process_set, 2);
 }
 
 TEST(MeasurementsJson, truncated_files_are_refused) {

@@ -33,7 +33,7 @@ TEST(Elasticities, of_gaps_are_what_a_step_has_of_them) {
   // Beside 8 s: eight products 0.2 s longer each, seven kernels of 0.3 s.
   Machine m = test::three_layer_machine();
   m.kernel_gap.value = Seconds(0.1);
-  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   const auto list = elasticities(m, test::line_link(0, 1e15), test::three_layers(),
                                  test::one_bucket_per_tensor());
   EXPECT_NEAR(of(list, "kernel gaps"), 3.7 / 11.7, 3e-3);

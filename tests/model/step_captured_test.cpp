@@ -73,6 +73,21 @@ TEST(CapturedSteps, with_a_python_hook_begin_every_kernel_later) {
   EXPECT_NEAR(total(network, job, machine), 10.5, 1e-9);
 }
 
+TEST(CapturedSteps, with_collectives_begin_every_kernel_later) {
+  // 90 kernels in 9 s, 10 ms later each: forwards of 1.1 s, backwards of 2.2. Copies in end
+  // at 5.51, 7.72 and 9.93 s, 10 ms later all-reduces of 2 s begin; the last, beside nothing, is
+  // there at 11.93, 10 ms later at compute, copied out at 11.95.
+  Network network = captured_network();
+  network.captured->kernels = 90;
+  Machine machine = bare_machine();
+  machine.device.multiprocessors = 100;
+  machine.longer_gap[1] = Estimate<Seconds>{Seconds(0.01), 0, ""};
+  EXPECT_NEAR(total(network, job_of(2), machine), 11.95 + 0.5, 1e-9);
+  Job alone = job_of(2);
+  alone.strategy = parse_strategy("no-sync");
+  EXPECT_NEAR(total(network, alone, machine), 9.5, 1e-9);
+}
+
 // 90 kernels, however many of them are known by their launches.
 TEST(CapturedSteps, with_a_python_hook_begin_a_launch_later_once) {
   Machine machine = bare_machine();

@@ -84,7 +84,7 @@ TEST(EveryStep, is_at_least_the_work_of_either_stream_and_at_most_their_sum_slow
     // From compute to a collective and back.
     double handovers = 0;
     for (const Exchange& e : model.exchanges()) handovers += 2 * e.per_step;
-    const double gap = s.machine.shared_gap.value_or(s.machine.kernel_gap).value.value();
+    const double gap = (s.machine.kernel_gap.value + s.machine.longer_gap_of(s.job.engine)).value();
     Job alone = s.job;
     alone.gpus = 1;
     const double compute = StepModel(s.machine, s.link, s.network, alone).run().total().value();

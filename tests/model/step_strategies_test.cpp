@@ -116,18 +116,41 @@ TEST(Gaps, are_longer_between_all_kernels_of_a_step_with_collectives) {
   // the optimizer, 0.3 each.
   Machine m = machine();
   m.kernel_gap.value = Seconds(0.1);
-  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   Job job = one_bucket_per_tensor();
   EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 8 * 0.2 + 7 * 0.3, 1e-6);
   job.strategy = parse_strategy("no-sync");
   EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 0.1, 1e-12);
 }
 
+TEST(Gaps, are_longer_in_the_steps_of_the_engine_that_has_them_so) {
+  Machine m = machine();
+  m.longer_gap[0] = Estimate<Seconds>{Seconds(0.5), 0.0, ""};
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
+  Job job = one_bucket_per_tensor();
+  job.engine = Engine::torch;
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 15 * 0.2, 1e-6);
+  job.engine = Engine::native;
+  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 15 * 0.5, 1e-6);
+}
+
+TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
+  // Half the work of 8 s and of the optimizer's gap; eight products and seven kernels 0.2 longer,
+  // six copies with their gap of 0.1.
+  Machine m = machine();
+  m.kernel_gap.value = Seconds(0.1);
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
+  const WorkScale scale{0.25, nullptr};  // on several GPUs its root
+  const StepModel model(m, ProductTable(m, DType::fp32), line_link(0, 1e15), test::three_layers(),
+                        one_bucket_per_tensor(), scale);
+  EXPECT_NEAR(model.run().total().value(), 4 + 0.5 * 0.1 + 15 * 0.2 + 6 * 0.1, 1e-6);
+}
+
 TEST(Gaps, lie_within_products_that_are_split) {
   // 64 x 64 outputs in tiles of 16 x 16: 16 blocks are one kernel, 64 four splits and their sum.
   Machine m = machine();
   m.kernel_gap.value = Seconds(0.1);
-  m.shared_gap = Estimate<Seconds>{Seconds(0.3), 0.0, ""};
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   const double whole = total(step(m, line_link(0, 1e15), one_bucket_per_tensor()));
   for (ProductPoint& p : m.products) p.grid = KernelGrid{64, 1, false, {16, 16}, 16};
   EXPECT_NEAR(total(step(m, line_link(0, 1e15), one_bucket_per_tensor())) - whole, 8 * 0.2, 1e-6);

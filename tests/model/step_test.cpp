@@ -108,6 +108,22 @@ TEST(DdpSteps, let_copies_and_collectives_slow_each_other) {
   EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), 2);
 }
 
+TEST(DdpSteps, let_copies_and_collectives_slow_each_other_as_measured_on_their_link) {
+  // As above, where both were measured to take twice as long, with a message of the same rate.
+  const Network network = plain_layers(2, 2e6);
+  Machine m = machine_for(network, 1);
+  m.copy_bandwidth.value = BytesPerSecond(8e6);
+  Link link = line_link(0, 1e6);
+  link.beside_copies = BesideCopies{{2.0, 0, ""}, {2.0, 0, ""}, BytesPerSecond(1e6)};
+  EXPECT_DOUBLE_EQ(total(step(m, link, one_bucket_per_tensor(), network)), 10);
+  // Measured at twice the rate: this one loses nothing and takes copies half as much. The second
+  // copy in 5.5-6.25, all-reduces 4.5-6.5 and to 8.5, copies out 6.5-7.25 and 8.5-9.
+  link.beside_copies->rate = BytesPerSecond(2e6);
+  const Step s = step(m, link, one_bucket_per_tensor(), network);
+  EXPECT_DOUBLE_EQ(total(s), 9);
+  EXPECT_DOUBLE_EQ(term(s, Term::contention), 0.5);
+}
+
 TEST(DdpSteps, accumulate_locally_and_share_only_the_last_micro_batch) {
   Job job = one_bucket_per_tensor();
   job.strategy.micro_batches = 4;

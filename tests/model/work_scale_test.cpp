@@ -109,6 +109,28 @@ TEST(WorkScale, is_another_optimizers_where_a_jobs_own_was_not_timed) {
   EXPECT_EQ(scale.measured, nullptr);
 }
 
+TEST(WorkScale, that_was_carried_is_unsure_in_the_speedup_as_far_as_work_decides_it) {
+  Machine machine = timed();
+  machine.residual = 0;
+  machine.copy_bandwidth.relative_error = machine.optimizer_bandwidth.relative_error = 0;
+  for (ProductPoint& point : machine.products) point.time.relative_error = 0;
+  const Network network = network_from("mlp:width=1024");
+  Job job;
+  job.optimizer = Optimizer::adamw;  // its own step was not timed, SGD's was
+  job.gpus = 2;
+  // One standard error: a uniform distribution's from 0 to ln 1.3.
+  const double width = kNormalQuantile90 * std::log(kSlow) / std::sqrt(12.0);
+  const auto low = [&](double bandwidth) {
+    const Forecast f = forecast(machine, test::line_link(0, bandwidth), network, job);
+    EXPECT_FALSE(f.one_gpu_measured);
+    return std::log(f.speedup.value / f.speedup.low);
+  };
+  // Two GPUs that do nothing but exchange are as fast whatever one GPU is.
+  EXPECT_NEAR(low(1e6), width, 0.02 * width);
+  // Two that exchange nothing do the same work as one, as fast or slow as that is.
+  EXPECT_LT(low(1e15), 0.02 * width);
+}
+
 TEST(WorkScale, leaves_several_gpus_no_faster_than_one_with_the_same_work) {
   const Machine machine = timed();
   const Network network = network_from("mlp:width=1024");

@@ -256,16 +256,16 @@ TEST(Query, a_borrowed_gap_beside_collectives_is_listed_where_there_are_some) {
   Resolvers names = test::small_resolvers();
   names.machine = [](const std::optional<std::string>&) {
     Machine machine = small_machine();
-    machine.shared_gap = Estimate<Seconds>{Seconds(3e-6), 0.1, "prior: two H200"};
+    machine.longer_gap[1] = Estimate<Seconds>{Seconds(1e-6), 0.1, "prior: two H200"};
     return machine;
   };
   const auto listed = [&](const Options& o) {
     return run(query_from(o, names)).rows.front().rests_on;
   };
   Options o = options_for("mlp:width=1024");
-  EXPECT_THAT(listed(o), testing::Contains("shared_gap: prior: two H200"));
+  EXPECT_THAT(listed(o), testing::Contains("longer_gap: prior: two H200"));
   o.gpus = "1";
-  EXPECT_THAT(listed(o), testing::Not(testing::Contains(testing::HasSubstr("shared_gap"))));
+  EXPECT_THAT(listed(o), testing::Not(testing::Contains(testing::HasSubstr("longer_gap"))));
 }
 
 TEST(Query, only_the_borrowed_constants_a_job_uses_are_listed) {

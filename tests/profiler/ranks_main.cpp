@@ -1,6 +1,7 @@
 // Runs the same tests on every rank. The first rank prints them all, the others what fails; any
 // failure fails the run. A rank that leaves a test early leaves the others waiting for it: each
-// says where it waits, and ends, when one test has taken too long.
+// says where it waits, and ends, when one test has taken too long, and one that has left a test
+// says so, and ends, when the others do not come out of it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
 #include "tests/profiler/ranks.hpp"
 
@@ -21,10 +23,11 @@ Pulse quiet;
 class FailuresOnly : public testing::EmptyTestEventListener {
  public:
   explicit FailuresOnly(int rank) : rank_(rank) {}
+  void OnTestStart(const testing::TestInfo& test) override { test_ = test.name(); }
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::printf("rank %d, %s: %s:%d: %s\n", rank_, test == nullptr ? "?" : test->name(),
+    // Not by asking UnitTest for its current test: it holds the lock that this would take.
+    std::printf("rank %d, %s: %s:%d: %s\n", rank_, test_.c_str(),
                 result.file_name() == nullptr ? "?" : result.file_name(), result.line_number(),
                 result.message());
     std::fflush(stdout);  // what a rank that is killed had to say
@@ -32,6 +35,7 @@ class FailuresOnly : public testing::EmptyTestEventListener {
 
  private:
   int rank_;
+  std::string test_ = "?";
 };
 
 // DDPX_TEST_SECONDS, for tests that repeat thousands of times.
@@ -42,12 +46,15 @@ unsigned patience() {
   return seconds > 0 ? static_cast<unsigned>(seconds) : kUsual;
 }
 
-char waiting[256];
-std::size_t waiting_length = 0;
+// For the others to come out of a test that this rank has left.
+constexpr unsigned kToCome = 10;
+
+char last_words[256];
+std::size_t last_words_length = 0;
 
 // Nothing but what a signal handler may call.
 void give_up(int /*signal*/) {
-  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, waiting, waiting_length);
+  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, last_words, last_words_length);
   ::_exit(1);
 }
 
@@ -55,15 +62,30 @@ class Watch : public testing::EmptyTestEventListener {
  public:
   explicit Watch(int rank) : rank_(rank) { std::signal(SIGALRM, give_up); }
   void OnTestStart(const testing::TestInfo& test) override {
-    const int length =
-        std::snprintf(waiting, sizeof waiting, "rank %d: over %u s in %s.%s; it ends here\n", rank_,
-                      patience(), test.test_suite_name(), test.name());
-    waiting_length = std::min(static_cast<std::size_t>(length), sizeof waiting - 1);
-    ::alarm(patience());
+    alarm_in(patience(), "over " + std::to_string(patience()) + " s in " + name_of(test));
   }
-  void OnTestEnd(const testing::TestInfo& /*test*/) override { ::alarm(0); }
+  void OnTestEnd(const testing::TestInfo& test) override {
+    // An exception counts as one, too.
+    if (test.result()->HasFatalFailure())
+      alarm_in(kToCome, "the others have not come for " + std::to_string(kToCome) +
+                            " s after it left " + name_of(test));
+    device->barrier();
+    ::alarm(0);
+  }
 
  private:
+  static std::string name_of(const testing::TestInfo& test) {
+    return std::string(test.test_suite_name()) + "." + test.name();
+  }
+
+  void alarm_in(unsigned seconds, const std::string& words) {
+    ::alarm(0);
+    const int length = std::snprintf(last_words, sizeof last_words, "rank %d: %s; it ends here\n",
+                                     rank_, words.c_str());
+    last_words_length = std::min(static_cast<std::size_t>(length), sizeof last_words - 1);
+    ::alarm(seconds);
+  }
+
   int rank_;
 };
 

@@ -258,6 +258,23 @@ TEST(CudaKernels, the_loss_and_its_gradient_equal_the_reference) {
   }
 }
 
+// From memory that is not pinned, at once: the kernel must not read what was there before.
+TEST(CudaKernels, read_what_was_uploaded_just_before) {
+  engine::Device& device = shared_device();
+  for (const std::size_t count : {16, 16384, 300'000, 4'000'000}) {
+    const engine::Buffer from = device.allocate(count, DType::fp32);
+    const engine::Buffer to = device.allocate(count, DType::fp32);
+    std::vector<float> seen(count);
+    for (int turn = 1; turn <= 20; ++turn) {
+      const std::vector<float> values(count, static_cast<float>(turn));
+      device.upload(values, from.all());
+      device.copy_scaled(from.all(), 1, to.all());
+      device.download(to.all(), seen);
+      ASSERT_EQ(seen, values) << count << " elements, turn " << turn;
+    }
+  }
+}
+
 TEST(CudaKernels, casts_round_to_nearest_even_and_back) {
   engine::Device& device = shared_device();
   for (const DType half : {DType::fp16, DType::bf16}) {

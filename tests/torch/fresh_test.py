@@ -1,0 +1,63 @@
+"""docs/results/h200x2.sh fresh and judge: what a lease measures, tried on two CPU ranks."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from support import ROOT, Folder, program
+
+RESULTS = ROOT / "docs" / "results"
+
+
+class Fresh(Folder):
+    def script(self, *words, **variables):
+        kept = {name: value for name, value in os.environ.items() if name not in ("DRY", "LIMIT")}
+        return subprocess.run([str(RESULTS / "h200x2.sh"), *words], capture_output=True, text=True, env=dict(kept, **variables), timeout=400)
+
+    def test_what_is_asked_wrongly_is_said(self):
+        folder = str(self.folder)
+        for words, variables, says in (
+            (["fresh", folder], {"DRY": "gpu"}, "DRY is 'gpu'"),
+            (["fresh", folder], {"DRY": "cpu", "LIMIT": "soon"}, "LIMIT is 'soon'"),
+            (["fresh", "docs/results/h200x2/fresh"], {"DRY": "cpu"}, "holds the study's own lease"),
+            (["fresh", folder], {"PATH": "/usr/bin:/bin"}, "two GPUs are needed, this host has 0"),
+        ):
+            done = self.script(*words, **variables)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(says, done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_nothing_begins_without_time(self):
+        done = self.script("fresh", str(self.folder), DRY="cpu", LIMIT="10")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn("not complete", done.stdout)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["few-rows.json"])
+
+    def test_a_lease_is_measured_goes_on_and_is_judged(self):
+        if not program("ddpx-validate"):
+            self.skipTest("the programs are not built")
+        folder = str(self.folder)
+        done = self.script("fresh", folder, DRY="cpu", LIMIT="300")
+        self.assertEqual(done.returncode, 0, done.stdout + (self.folder / "stderr.txt").read_text()[-2000:])
+        self.assertIn("complete", done.stdout)
+        made = {path.name for path in self.folder.glob("measurements-*.json")}
+        self.assertEqual(made, {"measurements-0-machine.json", "measurements-1-host-memory.json", "measurements-5-tcp.json"})
+        rows = self.read("runs.json")["rows"]
+        self.assertEqual({row["link"] for row in rows if row["gpus"] == 2}, {"nvlink", "host-memory", "tcp"})
+        self.assertTrue(all(len(row["processes"]) == 3 for row in rows))
+        # What is missing is made again, and nothing else.
+        (self.folder / "measurements-5-tcp.json").unlink()
+        done = self.script("fresh", folder, DRY="cpu", LIMIT="300")
+        self.assertEqual(done.stdout.count(".json: "), 1, done.stdout)
+        self.assertIn("measurements-5-tcp.json", done.stdout)
+        done = self.script("judge", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("all", done.stdout)
+        for name in ("fit.txt", "report.md", "report.txt"):
+            self.assertTrue((self.folder / name).stat().st_size > 0, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
