@@ -10,6 +10,7 @@
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
 #include "profiler/launch.hpp"
+#include "text/page.hpp"
 
 namespace {
 
@@ -39,7 +40,7 @@ void write(const Gathered& gathered, const CalibrateOptions& options) {
     std::cerr << fitted.summary;
     return;
   }
-  io::write_text("-", fitted.summary + "Wrote " + output + (raw ? " and " + *raw : "") + "\n");
+  io::write_text("-", fitted.summary + wrapped("Wrote " + output + (raw ? " and " + *raw : "")));
 }
 
 ExitCode calibrate(int argc, char** argv) {

@@ -51,7 +51,7 @@ std::string table(const std::vector<RankedStrategy>& rows, bool fits) {
     std::vector<TextTable::Column> columns{{"", true}, {"strategy", true}, {"step"}};
     if (interval) columns.push_back({"+-%"});
     for (const char* head : {"per s", "gain, %", "GB", "batch"}) columns.push_back({head});
-    TextTable table(std::move(columns));
+    TextTable table(std::move(columns), 2);
     for (const RankedStrategy& row : rows) {
       if (row.fits.value_or(true) != fits) continue;
       std::vector<std::string> cells{marks(row), shortened(short_strategy(row.strategy), longest),
