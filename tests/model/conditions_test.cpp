@@ -52,7 +52,7 @@ TEST(Steps, wait_for_the_fullest_or_the_slowest_rank_whichever_is_later) {
   EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.25 * 8);
   job.straggler = 0.5;
   EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.5 * 8);
-  EXPECT_EQ(job.one_gpu().straggler, 0);
+  EXPECT_FALSE(job.one_gpu().straggler);
 }
 
 TEST(Steps, take_as_long_as_their_data) {
@@ -145,6 +145,21 @@ TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
     EXPECT_EQ(found[i].lost, 0);
   }
   EXPECT_DOUBLE_EQ(found[3].figure, job.samples_per_step() / total(s)) << "what it would need";
+}
+
+TEST(Conditions, that_are_known_to_be_ideal_are_known_and_cost_nothing) {
+  Job job = one_bucket_per_tensor();
+  const Step without = step(machine(), line_link(0, 1e6), job);
+  job.imbalance = 0;
+  job.straggler = 0;
+  const Step s = step(machine(), line_link(0, 1e6), job);
+  EXPECT_EQ(total(s), total(without));
+  const auto found = conditions(s, 0, job);
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_TRUE(found[i].known && found[i].holds()) << name(found[i].kind);
+    EXPECT_EQ(found[i].figure, 1);
+    EXPECT_EQ(found[i].lost, 0);
+  }
 }
 
 }  // namespace
