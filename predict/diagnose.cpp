@@ -68,6 +68,7 @@ Link link_of(const Case& c, int gpus) {
   Link link = c.resolvers.link(c.options.links.front(), c.machine);
   const NodeLayout layout = layout_of(c.options, gpus);
   if (layout.nodes == 1) return link;
+  if (layout.gpus_per_node == 1) return two_level(link, link, layout);
   if (!c.options.inter_link)
     throw InputError("--gpus", std::to_string(layout.nodes) + "x" +
                                    std::to_string(layout.gpus_per_node) +
@@ -272,7 +273,11 @@ std::optional<double> parameters_of(const Options& options, const Resolvers& res
 
 ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   check(options);
-  Case c{options, resolvers, machine_for(options, resolvers), job_of(options), {}, std::nullopt};
+  // Steps and waits are held against no machine but for what the exchange takes.
+  const bool needs_machine = options.params || !options.networks.empty() ||
+                             !options.links.empty() || options.machine || options.gpu;
+  Case c{options,         resolvers, needs_machine ? machine_for(options, resolvers) : Machine{},
+         job_of(options), {},        std::nullopt};
   use_any_dtype(c.job, c.machine);
   if (!options.strategies.empty()) c.job.strategy = parse_strategy(options.strategies.front());
   if (options.batch) c.job.batch_per_rank = parse_amount("--batch", *options.batch);
