@@ -17,7 +17,6 @@
 namespace ddpx {
 namespace {
 
-constexpr int kMostNics = 1024;
 const std::vector<NodeLayout> kOneGpu{{1, 1}};
 constexpr double kMostBatch = 1e9;
 
@@ -97,21 +96,6 @@ std::vector<NetworkSeries> networks_of(const Options& options, const std::option
   return list;
 }
 
-std::vector<Link> links_of(const Options& options, const Machine& machine,
-                           const Resolvers& resolvers) {
-  if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
-  std::vector<Link> list;
-  std::set<std::string> names;
-  for (const std::string& text : options.links) {
-    list.push_back(resolvers.link(text, machine));
-    if (!names.insert(list.back().name).second) {
-      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) +
-                                     "', which is already given");
-    }
-  }
-  return list;
-}
-
 std::vector<Strategy> strategies_of(const Options& options) {
   if (options.strategies.empty()) return {Strategy{}};
   std::vector<Strategy> list;
@@ -123,6 +107,19 @@ std::vector<Strategy> strategies_of(const Options& options) {
     }
   }
   return list;
+}
+
+// On one GPU only how often the optimizer steps is left of a strategy.
+void check_one_gpu(const std::vector<Strategy>& strategies, const Options& options) {
+  for (std::size_t i = 0; i < options.strategies.size(); ++i) {
+    Strategy left;
+    left.micro_batches = strategies[i].micro_batches;
+    if (strategies[i] != left)
+      throw InputError("--strategy",
+                       "'" + shown(options.strategies[i]) +
+                           "' cannot change a step on one GPU by anything but accumulate=K; leave "
+                           "the rest out or give --gpus 2 or more");
+  }
 }
 
 // Options that describe how ranks exchange gradients, when none do.
@@ -159,20 +156,7 @@ void check_exchange(const Query& query, const Options& options) {
   if (options.crossover) useless("--crossover");
   if (options.rank_strategies) useless("--rank-strategies");
   if (!options.requirements.empty()) useless("--require");
-  if (!options.strategies.empty()) useless("--strategy");
-}
-
-// What only nodes can use, and what nodes need.
-void use_nodes(Query& query, const Options& options, const Resolvers& resolvers) {
-  const bool several = std::any_of(query.gpus.begin(), query.gpus.end(),
-                                   [](const NodeLayout& layout) { return layout.nodes > 1; });
-  if (options.inter_link && !several)
-    throw InputError("--inter-link",
-                     "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
-  if (options.nics && !options.inter_link)
-    throw InputError("--nics", "counts NICs of --inter-link, which is missing");
-  if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
-  if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
+  check_one_gpu(query.strategies, options);
 }
 
 }  // namespace
@@ -252,8 +236,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.links = {Link{}};
     query.links.front().name = "none";
   } else {
-    query.links = links_of(options, query.machine, resolvers);
-    use_nodes(query, options, resolvers);
+    use_links(query, options, resolvers);
   }
   if (options.params) {
     use_measured_model(query, options, resolvers);

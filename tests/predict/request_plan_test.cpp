@@ -58,10 +58,9 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   each(&Options::loader_rate, "--loader-rate",
        {"", "0", "-5", "nan", "inf", "fast", "10/gpu", "/rank", "0/rank", "1e999", "1e-300",
         "1e300"});
-  each(&Options::imbalance, "--imbalance",
-       {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
+  each(&Options::imbalance, "--imbalance", {"", "10", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
-       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%", "samples",
+       {"", "20", "spread", "spread=", "spread=3", "spread=200%", "sprd=3%", "samples",
         "samples=", "samples=0", "samples=-1%", "samples=400%"});
   each(&Options::samples, "--samples",
        {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "1.5", "many"});
@@ -146,6 +145,22 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   o.loader_rate.reset();
   o.straggler = "spread=5%";
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
+}
+
+// Perfectly even is a fact like any other: the step is the same, and nothing is assumed of it.
+TEST(RequestPlan, work_known_to_be_even_and_ranks_known_to_be_equal_are_no_assumptions) {
+  Options o = question();
+  const double step = answer(o).rows.front().forecast.step_time_s.value;
+  o.imbalance = "0%";
+  for (const char* straggler : {"0%", "spread=0%"}) {
+    o.straggler = straggler;
+    EXPECT_EQ(answer(o).rows.front().forecast.step_time_s.value, step);
+    const std::string text = text_for(o);
+    EXPECT_THAT(text, HasSubstr("fullest rank 1.00x the mean"));
+    EXPECT_THAT(text, HasSubstr("slowest rank 1.00x the mean"));
+    EXPECT_THAT(text, Not(HasSubstr("--imbalance")));
+    EXPECT_THAT(text, Not(HasSubstr("--straggler")));
+  }
 }
 
 TEST(RequestPlan, what_the_framework_takes_of_a_known_step_is_borrowed) {

@@ -241,9 +241,47 @@ TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
   o.crossover = true;
   refused(o, {"--crossover", "one GPU"});
   o = one();
-  o.strategies = {"ddp,compress=fp16"};
-  refused(o, {"--strategy", "one GPU"});
+  for (const char* words : {"ddp,compress=fp16", "accumulate=8,bucket=25MiB", "fsdp", "no-sync"}) {
+    o.strategies = {words};
+    refused(o, {"--strategy", words, "one GPU", "accumulate=K"});
+  }
   EXPECT_EQ(run(query(one())).rows.size(), 6U);
+}
+
+// What one GPU's accumulated step takes is the same whether other counts stand beside it.
+TEST(Request, one_gpu_may_accumulate) {
+  Options o;
+  o.gpus = "1";
+  o.networks = {"mlp:width=1024"};
+  o.strategies = {"ddp", "accumulate=8"};
+  const ForecastDocument alone = run(query(o));
+  o.gpus = "1,2";
+  const ForecastDocument beside = run(query(o));
+  ASSERT_EQ(alone.rows.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(alone.rows[i].forecast.step_time_s.value, beside.rows[i].forecast.step_time_s.value);
+  EXPECT_GT(alone.rows[1].forecast.step_time_s.value, 7 * alone.rows[0].forecast.step_time_s.value);
+}
+
+// A GPU alone in its node has nobody there to exchange with.
+TEST(Request, a_link_inside_nodes_of_one_gpu_is_refused_and_cited_nowhere) {
+  Options o;
+  o.networks = {"mlp:width=1024"};
+  o.gpus = "8x1";
+  o.inter_link = "fast";
+  o.links = {"pcie"};
+  refused(o, {"--link", "'8x1' has one in each", "nothing travels over it"});
+  o.gpus = "1,2x1,8x1";
+  refused(o, {"--link"});
+  o.gpus = "2,8x1";
+  EXPECT_EQ(query(o).links.front().name, "pcie");
+  o.gpus = "8x1";
+  o.links.clear();
+  const ForecastRow row = run(query(o)).rows.front();
+  EXPECT_EQ(row.link, "fast");
+  EXPECT_EQ(row.link_title.find("pcie"), std::string::npos) << row.link_title;
+  for (const std::string& constant : row.rests_on)
+    EXPECT_EQ(constant.find("pcie"), std::string::npos) << constant;
 }
 
 TEST(Request, a_link_that_nothing_crosses_is_refused) {
