@@ -113,7 +113,7 @@ std::string time_text(Seconds time) {
 
 std::string curve_text(const Curve& curve) {
   std::string text =
-      line("  %s %s on %d ranks: %.4g GB/s bus bandwidth, %s smallest, +- %.1f %%",
+      line("  %s %s, %d ranks: %.4g GB/s bus bandwidth, %s smallest, +- %.1f %%",
            std::string(name(curve.kind)).c_str(), std::string(name(curve.dtype)).c_str(),
            curve.ranks, curve.peak_bus_bandwidth() / kGBPerSecond,
            time_text(curve.smallest_time()).c_str(), 100 * curve.relative_error);
