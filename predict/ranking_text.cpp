@@ -100,6 +100,14 @@ std::string ranking_text(const ForecastDocument& document, const RankingRow& row
     text += (some(true) ? "\nDo not fit in " : "Nothing fits in ") + size_text(row.memory) + ":\n" +
             table(all, false);
   }
+  if (!some(true)) {
+    const auto least = std::min_element(all.begin(), all.end(),
+                                        [](const RankedStrategy& a, const RankedStrategy& b) {
+                                          return a.memory.total() < b.memory.total();
+                                        });
+    text += "\n" + wrapped("The least is what " + short_strategy(least->strategy) + " needs: " +
+                           size_text(least->memory.total()) + " of " + size_text(row.memory) + ".");
+  }
   text +=
       "\n" + wrapped(
                  "step and its 90 % interval; per s: samples of all GPUs; gain: in samples per "

@@ -188,6 +188,11 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   if (options.gpus || !steps.gpus) {
     if (gpus.size() != 1 || gpus.front().gpus() < 2)
       throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+    if (gpus.front().nodes > 1)
+      throw InputError("--gpus", "'" + shown(*options.gpus) +
+                                     "' spreads the GPUs over nodes, and --infer-link finds one "
+                                     "link that joins them all; give " +
+                                     std::to_string(gpus.front().gpus()));
     job.gpus = gpus.front().gpus();
   }
   if (steps.gpus && options.gpus && *steps.gpus != job.gpus)
@@ -244,11 +249,14 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.networks = networks_of(options, sweep, resolvers);
   }
   follow_captures(query, options);
+  warn_of_captures(query);
   use_plan(query, options, resolvers);
   if (sweep && sweep->key == "batch") {
     query.batches = sweep->values;
     query.batch_swept = true;
   }
+  // Samples to a target and a rate are those of one batch; plans of others are held against it.
+  if (query.batches.size() > 1) query.plan.one_gpu_batch = query.batches.front();
   return query;
 }
 

@@ -151,8 +151,14 @@ void use_spread(Machine& machine, const Options& options) {
   if (!options.straggler) return;
   const std::string& text = *options.straggler;
   if (text.starts_with(kSamples)) {
-    machine.sample_spread =
+    const double spread =
         parse_percent("--straggler samples", text.substr(kSamples.size()), kMostSampleSpread);
+    // A model known by its step alone has a spread that is not the machine's.
+    if (!options.params && spread == machine.sample_spread)
+      throw InputError("--straggler", "'" + shown(text) + "' is what is taken of a --network on " +
+                                          "machine " + machine.name +
+                                          " and cannot change the answer; leave it out");
+    machine.sample_spread = spread;
     return;
   }
   if (!text.starts_with(kSpread)) return;

@@ -34,6 +34,7 @@ const std::vector<Printed>& everything() {
       {"ddpx-predict",
        {"--gpu", "v100-sxm", "--diagnose", "t1=177ms,t2=310ms", "--params", "48M", "--link",
         "pcie3"}},
+      {"ddpx-predict", {"--check-link", "tests/io/inputs/U039.txt", "--link", "nvlink4"}},
       {"ddpx-predict",
        {"--machine", "t4x2", "--infer-link", "t1=120ms,tn=180ms", "--params", "100M"}},
       {"ddpx-calibrate", {"--help"}},

@@ -129,6 +129,7 @@ TEST(RankStrategies, lists_the_memory_that_is_missing_where_nothing_fits) {
   const ForecastDocument document = answer(o);
   EXPECT_TRUE(document.unmet());
   EXPECT_THAT(text_of(document), HasSubstr("Nothing fits in 10.0 MB:"));
+  EXPECT_THAT(text_of(document), HasSubstr("The least is what fsdp=block needs: "));
   o.gpu_memory = "100MB";
   EXPECT_FALSE(answer(o).unmet());
   EXPECT_THAT(text_of(answer(o)), HasSubstr("Do not fit in 100 MB:"));

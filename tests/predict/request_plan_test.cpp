@@ -75,6 +75,29 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
 }
 
+TEST(RequestPlan, plans_of_several_batches_name_theirs_and_need_samples_by_it) {
+  Options o = question();
+  o.samples = "1M";
+  o.critical_batch = "1024";
+  o.batch = "256,2048";
+  o.gpus = "1";
+  const ForecastDocument document = answer(o);
+  EXPECT_EQ(document.rows[0].plan->samples_ratio->value, 1);
+  EXPECT_NEAR(document.rows[1].plan->samples_ratio->value, 3 / 1.25, 1e-12);
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("1 GPU batch 256"));
+  EXPECT_THAT(text, HasSubstr("over one GPU at batch 256"));
+}
+
+// Samples are taken to be alike unless the model is known by its step alone.
+TEST(RequestPlan, what_samples_are_anyway_cannot_change_the_answer) {
+  Options o = question();
+  o.straggler = "samples=0%";
+  refused(o, {"--straggler", "'samples=0%'", "cannot change the answer"});
+  o.straggler = "samples=10%";
+  static_cast<void>(answer(o));
+}
+
 // Of N ranks the fullest has at most all of the work.
 TEST(RequestPlan, no_rank_has_more_than_all_of_the_work) {
   Options o = question();

@@ -303,6 +303,47 @@ TEST(Request, a_step_timed_elsewhere_is_warned_about_unless_the_machine_is_named
   EXPECT_TRUE(query(o).warnings.empty());
 }
 
+// Kernels of a T4 are not those of an H200, whatever the machine is.
+TEST(Request, a_capture_of_another_device_is_warned_about) {
+  Options o;
+  o.networks = {"mine.json"};
+  Resolvers names = small_resolvers();
+  std::string device;
+  std::string on;
+  names.machine = [&](const std::optional<std::string>&) {
+    Machine machine = test::small_machine();
+    machine.device.name = on;
+    machine.device.multiprocessors = on.find("EPYC") == std::string::npos ? 40 : 0;
+    return machine;
+  };
+  names.network_file = [&](const std::string& path) {
+    Network network = opaque({1e6, Seconds(1e-5), 10});
+    network.name = path;
+    network.captured.emplace();
+    network.captured->batch = 8;
+    network.captured->device = device;
+    return network;
+  };
+  const auto warnings = [&](const char* captured, const char* machine) {
+    device = captured;
+    on = machine;
+    return query_from(o, names).warnings;
+  };
+  for (const auto& [captured, machine] : {std::pair("NVIDIA H200", "NVIDIA H200"),
+                                          {"Tesla T4", "Tesla T4"},
+                                          {"CPU, 8 threads", "AMD EPYC, one core"},
+                                          {"", "Tesla T4"}})
+    EXPECT_TRUE(warnings(captured, machine).empty()) << captured;
+  for (const auto& [captured, machine] : {std::pair("NVIDIA H200", "Tesla T4"),
+                                          {"CPU, 8 threads", "Tesla T4"},
+                                          {"Tesla T4", "AMD EPYC, one core"},
+                                          {"Some GPU", "Tesla T4"}}) {
+    ASSERT_EQ(warnings(captured, machine).size(), 1U) << captured;
+    EXPECT_NE(warnings(captured, machine)[0].find(std::string("captured on ") + captured),
+              std::string::npos);
+  }
+}
+
 TEST(Request, a_link_question_takes_only_what_it_uses) {
   Options o;
   o.infer_link = "t1=1s,tn=2s";
@@ -311,6 +352,9 @@ TEST(Request, a_link_question_takes_only_what_it_uses) {
   };
   infer_refused({"--infer-link", "needs --params"});
   o.params = "100M";
+  o.gpus = "2x8";
+  infer_refused({"--gpus", "'2x8'", "one link that joins them all", "give 16"});
+  o.gpus.reset();
   EXPECT_TRUE(infer(o, small_resolvers()).inferred);
   o.links = {"pcie"};
   infer_refused({"--link", "cannot change what --infer-link finds"});
@@ -319,10 +363,10 @@ TEST(Request, a_link_question_takes_only_what_it_uses) {
   infer_refused({"--gpus", "one count"});
   o.gpus = "1";
   infer_refused({"--gpus"});
-  o.gpus = "2x8";
+  o.gpus = "16";
   o.infer_link = "t1=1s,t16=2s";
   EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
-  o.gpus = "2x4";
+  o.gpus = "8";
   infer_refused({"--gpus", "is 8", "a step on 16"});
   o.gpus.reset();
   EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
