@@ -49,12 +49,14 @@ std::string communication_line(const ForecastRow& row) {
   if (!row.conditions || !row.job.strategy.sync) return "";
   const Step& step = row.forecast.step;
   const Condition& sharing = row.conditions->front();
+  const bool hidden = sharing.figure - sharing.lost > kWorthShowing;
+  const std::string rest = hidden ? ": then the host or the loaders set the pace" : "";
   return wrapped("Communication, of the step: compute waits " +
                  percent_text(step.communication_share()) + " (comm); collectives run " +
                  percent_text(step.communication_busy_share()) +
                  " (busy); sharing gradients takes " + percent_text(sharing.figure) +
-                 " with contention, copies and hooks; without it the step were " +
-                 percent_text(sharing.lost) + " shorter (costs).");
+                 " with contention, copies and hooks; without it the step would be " +
+                 percent_text(sharing.lost) + " shorter (costs" + rest + ").");
 }
 
 bool alike(const CollectiveRow& a, const CollectiveRow& b) {

@@ -224,7 +224,7 @@ class Inverse {
     if (counts.last() > 0) row_.useful = counts.useful();
     row_.gpus_step = each;
     // One GPU has a speedup of 1, every efficiency and no exchange; it is no answer.
-    const double fewest = nodes ? 1 : 2;
+    const double fewest = each > 1 ? 1 : 2;
     const Axis axis{fewest, static_cast<double>(counts.last()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
     if (axis.now > axis.high) return;

@@ -13,12 +13,14 @@
 #include "predict/table.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
+#include "tests/support/lines.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
 using test::expect_input_error;
+using test::unwrapped;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,11 +33,6 @@ Options question() {
 
 void refused(const Options& options, std::initializer_list<std::string_view> words) {
   expect_input_error([&] { static_cast<void>(answer(options)); }, words);
-}
-
-std::string unwrapped(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 std::string text_for(const Options& options) {

@@ -123,6 +123,11 @@ TEST(Require, one_gpu_is_no_answer_and_no_question) {
   const RequirementRow row = answer(require("efficiency=0.99")).requirements.front();
   EXPECT_EQ(find(row, Unknown::gpus).solution.outcome, Outcome::never);
   EXPECT_GE(find(row, Unknown::gpus).solution.value, 2);
+  Options alone = require("efficiency=0.999");
+  alone.gpus = "8x1";
+  alone.inter_link = "fast";
+  const RequirementRow spread = answer(alone).requirements.front();
+  EXPECT_GE(find(spread, Unknown::gpus).solution.value, 2) << "a node of one GPU is one GPU";
   Options o = require("speedup=1");
   o.gpus = "1,2";
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "'1,2'", "leave it out"});

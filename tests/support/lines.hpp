@@ -14,4 +14,9 @@ inline std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
+inline std::string unwrapped(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 }  // namespace ddpx::test
