@@ -152,8 +152,10 @@ void add_notes(const Case& c, DiagnosedRun& result) {
   if (!wall.empty()) {
     const auto [least, most] = std::minmax_element(wall.begin(), wall.end());
     result.notes.push_back("Wall times of the ranks differ by " + percent_text(*most / *least - 1) +
-                           " and name no rank: all wait for the slowest at the exchange. Time each "
-                           "rank's compute before it (--rank-compute).");
+                           " and name no rank: all wait for the slowest at the exchange." +
+                           (c.run.ranks.compute.empty()
+                                ? " Time each rank's compute before it (--rank-compute)."
+                                : ""));
   }
   const BytesPerSecond* first = nullptr;
   int first_gpus = 0;

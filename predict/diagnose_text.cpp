@@ -31,9 +31,13 @@ std::string excess_text(const DiagnosedRun& run) {
 
 // The share is that of `all`.
 std::string share_text(const DiagnosedRun& run, Seconds explains, Seconds all) {
-  return time_text(explains) + ", " +
-         (run.diagnosis.excess ? percent_text(all / *run.diagnosis.excess) + " of that"
-                               : percent_text(all / run.judged.time) + " of the step");
+  constexpr double kAbove = 1.05;  // of all there is to explain
+  std::string share = percent_text(all / run.judged.time) + " of the step";
+  if (run.diagnosis.excess) {
+    const double of_it = all / *run.diagnosis.excess;
+    share = of_it > kAbove ? "more than all of that" : percent_text(of_it) + " of that";
+  }
+  return time_text(explains) + ", " + share;
 }
 std::string share_text(const DiagnosedRun& run, Seconds explains) {
   return share_text(run, explains, explains);

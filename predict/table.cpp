@@ -59,8 +59,9 @@ std::vector<Field> fields(const ForecastDocument& document) {
   always("params", false, 3, [](const ForecastRow& r) { return amount_text(r.parameters); });
   always("step", false, 5,
          [](const ForecastRow& r) { return time_text(Seconds(r.forecast.step_time_s.value)); });
-  always("speedup (90 %)", false, 0,
-         [](const ForecastRow& r) { return interval_text(r.forecast.speedup); });
+  always("speedup (90 %)", false, 0, [](const ForecastRow& r) {
+    return (outside(r) ? kOutsideMark : "") + interval_text(r.forecast.speedup);
+  });
   always("comm", false, 2,
          [](const ForecastRow& r) { return percent_text(r.forecast.step.communication_share()); });
   always("bound by", true, 1, [](const ForecastRow& r) {
@@ -74,8 +75,6 @@ std::vector<Field> fields(const ForecastDocument& document) {
     });
   }
   always("verdict", true, 0, verdict_text);
-  if (std::any_of(document.rows.begin(), document.rows.end(), outside))
-    always("", true, 0, [](const ForecastRow& r) { return outside(r) ? kOutsideMark : ""; });
   return all;
 }
 

@@ -7,7 +7,7 @@
 
 namespace ddpx {
 
-// Of a row outside the calibration.
+// Before the speedup of a row outside the calibration.
 inline constexpr const char* kOutsideMark = "~";
 
 // One sentence per sweep, or per row where nothing is swept, each wrapped to lines of kColumns; a

@@ -27,11 +27,11 @@ std::string cut(std::string_view text, std::size_t most) {
 TextTable summary_table(const char* of) {
   return TextTable({{of, true, kLongestName},
                     {"rows", false, 4},
-                    {"median", false, 7},
+                    {"median", false, 6},
                     {"95th", false, 7},
                     {"largest", false, 7},
                     {"in 90%", false, 6},
-                    {"verdicts", false, 9}});
+                    {"verdicts", false, 10}});
 }
 
 // `coverage` apart, because a baseline's points have no interval that could hold anything.
