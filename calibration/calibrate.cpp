@@ -10,7 +10,6 @@
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
 #include "profiler/launch.hpp"
-#include "text/page.hpp"
 
 namespace {
 
@@ -40,7 +39,8 @@ void write(const Gathered& gathered, const CalibrateOptions& options) {
     std::cerr << fitted.summary;
     return;
   }
-  io::write_text("-", fitted.summary + wrapped("Wrote " + output + (raw ? " and " + *raw : "")));
+  // A path stays whole, however wide the page is.
+  io::write_text("-", fitted.summary + "Wrote " + output + (raw ? " and " + *raw : "") + "\n");
 }
 
 ExitCode calibrate(int argc, char** argv) {

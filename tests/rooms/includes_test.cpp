@@ -29,7 +29,7 @@ struct Rule {
 };
 
 // Beside the model and their own room.
-const Names kCalibrateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/", "text/"};
+const Names kCalibrateRooms = {"model/", "profiler/", "profiler/engine/", "io/", "cli/"};
 const Names kPredictRooms = {"model/", "calibration/", "io/", "cli/"};
 const Names kValidateRooms = {"model/",  "profiler/", "profiler/engine/", "io/", "cli/",
                               "report/", "text/"};
