@@ -136,6 +136,16 @@ TEST(Diagnose, equal_wall_times_name_no_rank) {
                                      "189 ms"));
 }
 
+// One GPU's share of the work takes 100 ms; ranks that are done in 20 did other work.
+TEST(Diagnose, ranks_that_compute_a_fraction_of_one_gpus_step_are_told) {
+  Options o = run_of("t1=100ms,t4=150ms");
+  o.rank_compute = "20ms,20ms,21ms,20ms";
+  EXPECT_THAT(text_for(o), HasSubstr("Ranks compute 20.0 ms where one GPU's step has it take 100 "
+                                     "ms"));
+  o.rank_compute = "80ms,81ms,82ms,80ms";
+  EXPECT_THAT(text_for(o), Not(HasSubstr("Ranks compute")));
+}
+
 TEST(Diagnose, rates_are_steps_of_the_batch) {
   Options o = run_of("r1=15.4,r2=4.5,r4=14");
   refused(o, {"--diagnose", "--batch"});
