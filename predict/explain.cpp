@@ -153,6 +153,9 @@ std::string one_gpu_line(const ForecastRow& row) {
   const Forecast& f = row.forecast;
   const bool moved = std::abs(f.work_scale - 1) > kAlike;
   const std::string scale = factor_text(f.work_scale) + " of the model's";
+  if (f.one_gpu_step.term(Term::loader).value() > 0)
+    return wrapped("One GPU's plain step waits for its data: it takes " +
+                   time_text(Seconds(f.one_gpu_step_s)) + ".");
   if (f.one_gpu_measured) {
     return wrapped((row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
                                      : "The plain step is the machine's own timing, ") +

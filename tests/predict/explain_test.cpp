@@ -40,6 +40,33 @@ TEST(Explain, printed_terms_are_those_of_the_step_and_their_shares_add_up) {
   EXPECT_NEAR(shares, 100, 4);  // rounded, line by line
 }
 
+// 256 samples at 100 a second take 2.56 s, whatever the machine was timed at.
+TEST(Explain, takes_no_step_that_waits_for_its_data_for_a_timing) {
+  Options o;
+  o.networks = {"mlp:width=1024,depth=8"};
+  o.explain = true;
+  o.loader_rate = "100";
+  Resolvers names = test::small_resolvers();
+  names.machine = [](const std::optional<std::string>&) {
+    Machine machine = test::small_machine();
+    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
+                                     256,
+                                     DType::fp32,
+                                     Optimizer::sgd,
+                                     Engine::torch,
+                                     {Seconds(0.01), 0.01, ""}});
+    return machine;
+  };
+  for (const char* gpus : {"1", "2"}) {
+    o.gpus = gpus;
+    const std::string text = unwrapped(text_of(run(query_from(o, names))));
+    EXPECT_NE(text.find("waits for its data: it takes 2.56 s."), std::string::npos) << text;
+    EXPECT_EQ(text.find("measured one-GPU step"), std::string::npos) << text;
+    EXPECT_EQ(text.find("own timing"), std::string::npos) << text;
+    EXPECT_EQ(text.find("(measured)"), std::string::npos) << text;
+  }
+}
+
 // Four figures are called communication; each is said once, under the word it has elsewhere.
 TEST(Explain, tells_the_figures_of_communication_apart) {
   Options o;
