@@ -83,6 +83,22 @@ TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
   EXPECT_DOUBLE_EQ(point_forecast(m, line_link(0, 1e6), network, job).speedup.value, 1);
 }
 
+// A step that waits ten times as long for its data as it works is that long however fast the
+// device.
+TEST(Throughput, of_loaders_that_set_the_pace_is_as_sure_as_they_are) {
+  Machine m = machine();
+  m.residual = 0.05;
+  const Network& network = test::three_layers();
+  Job job = one_bucket_per_tensor();
+  const Forecast free = forecast(m, line_link(0, 1e6), network, job);
+  EXPECT_GT(free.step_time_s.high, 1.05 * free.step_time_s.value);
+  job.loader = Loader{free.samples_per_s.value / 11, false};
+  const Forecast fed = forecast(m, line_link(0, 1e6), network, job);
+  EXPECT_NEAR(fed.step_time_s.value, 11 * free.step_time_s.value, 1e-9);
+  EXPECT_DOUBLE_EQ(fed.step_time_s.low, fed.step_time_s.value);
+  EXPECT_DOUBLE_EQ(fed.step_time_s.high, fed.step_time_s.value);
+}
+
 TEST(Conditions, each_carry_their_own_figure) {
   Job job = one_bucket_per_tensor();
   job.imbalance = 0.25;

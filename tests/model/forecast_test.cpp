@@ -216,18 +216,6 @@ TEST(Forecasts, never_train_faster_than_loaders_feed) {
   EXPECT_GE(fed.speedup.high, fed.speedup.value);
 }
 
-// A step that waits ten times as long for its data as it works is that long however fast the
-// device.
-TEST(Forecasts, of_a_step_that_waits_for_its_data_are_as_sure_as_the_loaders) {
-  const Forecast free = forecast(machine(), link(2, 0.3), network(), kJob);
-  Job job = kJob;
-  job.loader = Loader{free.samples_per_s.value / 11, false};
-  const Forecast fed = forecast(machine(), link(2, 0.3), network(), job);
-  EXPECT_NEAR(fed.step_time_s.value, 11 * free.step_time_s.value, 1e-9);
-  EXPECT_DOUBLE_EQ(fed.step_time_s.low, fed.step_time_s.value);
-  EXPECT_DOUBLE_EQ(fed.step_time_s.high, fed.step_time_s.value);
-}
-
 TEST(Forecasts, of_a_link_that_is_hardly_known_stay_above_zero_and_near_linear) {
   const Forecast f = forecast(machine(), link(50, 3), network(), kJob);
   EXPECT_GT(f.step_time_s.low, 0);
