@@ -39,6 +39,7 @@ void write(const Gathered& gathered, const CalibrateOptions& options) {
     std::cerr << fitted.summary;
     return;
   }
+  // A path stays whole, however wide the page is.
   io::write_text("-", fitted.summary + "Wrote " + output + (raw ? " and " + *raw : "") + "\n");
 }
 

@@ -16,7 +16,7 @@ constexpr const char* kDescription =
 constexpr const char* kFooter = R"(Examples:
   ddpx-calibrate --quick
   ddpx-calibrate --from calibration/measurements/t4x2.json -o t4x2.json
-  ddpx-calibrate --from all_reduce.log --link mybox --topology pcie -o mybox.json
+  ddpx-calibrate --from nccl.log --link mybox --topology pcie -o mybox.json
 
 Exit codes: 0 fitted; 2 a flag or a file is wrong; 3 a rank or MPI failed;
 130 interrupted.)";
@@ -108,7 +108,7 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
            "name of the link that was measured\n(default: shm or tcp by transport; link of logs)");
   line.one(
       "Measurements", "--topology", o.topology, "CLASS",
-      "how the ranks of the logs reach each other:\nnvlink, pcie, pcie_host, network, host_memory "
+      "how the ranks of the logs reach each other:\nnvlink, pcie, pcie_host, network, host_memory\n"
       "(default: pcie)");
   line.one("Measurements", "--channels", o.channels, "C",
            "NCCL channels: what it may take where GPUs are\nmeasured, what it took in logs "

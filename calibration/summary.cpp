@@ -6,45 +6,26 @@
 #include <cstdio>
 #include <map>
 
+#include "text/page.hpp"
+
 namespace ddpx {
 namespace {
 
-constexpr std::size_t kColumns = 80;
-
-// printf into a string; a line longer than the page is cut.
+// printf into a line, broken where it is longer than the page.
 [[gnu::format(printf, 1, 2)]] std::string line(const char* format, ...) {
   char text[512];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  }
-  if (result.size() > kColumns) result.resize(kColumns);
-  return result + "\n";
+  const std::string printed = ascii(text);
+  const std::size_t indent = std::min(printed.find_first_not_of(' '), printed.size());
+  if (printed.size() <= columns()) return printed + "\n";
+  return wrapped(printed, {.first = indent, .rest = indent + 4});
 }
 
-// Text broken at spaces, lines after the first indented by `indent`, the first by `first`.
-std::string wrapped(const std::string& text, std::size_t first, std::size_t indent) {
-  std::string result;
-  std::string current(first, ' ');
-  bool fresh = true;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (!fresh && current.size() + 1 + word.size() > kColumns) {
-      result += line("%s", current.c_str());
-      current.assign(indent, ' ');
-      fresh = true;
-    }
-    current += (fresh ? "" : " ") + word;
-    fresh = false;
-    begin = end + 1;
-  }
-  return result + line("%s", current.c_str());
+std::string item(const std::string& text) {
+  return wrapped(ascii("- " + text), {.first = 2, .rest = 4});
 }
 
 template <class Q>
@@ -89,7 +70,7 @@ std::string points_text(const std::vector<MemoryPoint>& points) {
                   point.bandwidth / kGBPerSecond, point.working_set / kMiB);
     text += word;
   }
-  return text.empty() ? text : wrapped("by working set: " + text, 6, 6);
+  return text.empty() ? text : wrapped("by working set: " + text, {.first = 6, .rest = 6});
 }
 
 std::string host_text(const Machine& machine) {
@@ -132,7 +113,7 @@ std::string time_text(Seconds time) {
 
 std::string curve_text(const Curve& curve) {
   std::string text =
-      line("  %s %s on %d ranks: %.4g GB/s bus bandwidth, %s smallest, +- %.1f %%",
+      line("  %s %s, %d ranks: %.4g GB/s bus bandwidth, %s smallest, +- %.1f %%",
            std::string(name(curve.kind)).c_str(), std::string(name(curve.dtype)).c_str(),
            curve.ranks, curve.peak_bus_bandwidth() / kGBPerSecond,
            time_text(curve.smallest_time()).c_str(), 100 * curve.relative_error);
@@ -162,7 +143,7 @@ std::string residuals_text(const FitReport& report, const SummaryOptions& option
   std::string text =
       line("Residuals: %zu measured values, %zu left out", report.residuals.size(), dropped);
   for (const auto& [reason, residuals] : left_out) {
-    text += wrapped("left out, " + reason + ":", 2, 4);
+    text += wrapped(ascii("left out, " + reason + ":"), {.first = 2, .rest = 4});
     for (const Residual* r : residuals) text += residual_line(*r);
   }
   if (!options.every_residual) return text;
@@ -175,7 +156,7 @@ std::string residuals_text(const FitReport& report, const SummaryOptions& option
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += wrapped("- " + note, 2, 4);
+  for (const std::string& note : notes) text += item(note);
   return text;
 }
 

@@ -12,7 +12,7 @@ struct SummaryOptions {
       false;  // each measured value beside the fitted one, not only what was dropped
 };
 
-// Plain ASCII, at most 80 columns.
+// Plain ASCII, as wide as the page (text/page.hpp).
 [[nodiscard]] std::string summary_text(const Machine& machine, const FitReport& report,
                                        const SummaryOptions& options);
 // The links alone, as of logs that measured nothing else.

@@ -1,12 +1,54 @@
 #include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <sstream>
 
 #include "io/nearest.hpp"
 #include "io/one_line.hpp"
 #include "model/error.hpp"
+#include "text/page.hpp"
 
 namespace ddpx {
+namespace {
+
+constexpr std::size_t kTextColumn = 26;  // where CLI11 puts what an option does
+
+// Help on a page narrower than it was written for: what an option does stands below it, and lines
+// that go on are joined before they are broken anew.
+std::string narrowed(const std::string& help) {
+  constexpr std::size_t kIndent = 6;
+  std::string result;
+  std::string held;
+  std::size_t indent = 0;
+  const auto flush = [&] {
+    if (!held.empty()) result += wrapped(held, {.first = indent, .rest = indent});
+    held.clear();
+  };
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const bool option = begin == 2 && line[begin] == '-';
+    const bool goes_on = !held.empty() && !line.empty() && !line.starts_with("Usage:") &&
+                         (begin == 0 || begin == kTextColumn);
+    if (!goes_on) flush();
+    if (line.empty()) {
+      result += "\n";
+    } else if (option) {
+      const std::size_t gap = std::min(line.find("  ", begin), line.size());
+      result += wrapped(line.substr(0, gap), {.first = begin, .rest = begin + 2});
+      indent = kIndent;
+      held = line.substr(std::min(kTextColumn, line.size()));
+      if (gap == line.size()) held.clear();
+    } else {
+      if (held.empty()) indent = begin == kTextColumn ? kIndent : begin;
+      held += (held.empty() ? "" : " ") + line.substr(begin);
+    }
+  }
+  flush();
+  return result;
+}
+
+}  // namespace
 
 struct CommandLine::Implementation {
   CLI::App app;
@@ -18,8 +60,10 @@ struct CommandLine::Implementation {
       : app(description, program) {
     app.allow_extras();
     app.set_help_flag();  // ours stands in its group
-    app.get_formatter()->column_width(26);
-    app.footer(footer);
+    app.get_formatter()->column_width(kTextColumn);
+    app.footer(std::string(footer) +
+               "\n\nPages are as wide as the terminal, or as COLUMNS says: from " +
+               std::to_string(kFewestColumns) + " to " + std::to_string(kColumns) + " columns.");
   }
 
   void refuse_extras() const {
@@ -40,7 +84,7 @@ struct CommandLine::Implementation {
     for (std::size_t at = text.find("\n\n\n"); at != std::string::npos;
          at = text.find("\n\n\n", at))
       text.erase(at, 1);
-    return text;
+    return columns() < kColumns ? narrowed(text) : text;
   }
 
   // CLI11's message is "--flag: what is wrong" or a sentence.

@@ -12,13 +12,10 @@ namespace ddpx {
 // device or a rank; 130 interrupted.
 enum class ExitCode { success = 0, unmet = 1, bad_input = 2, device = 3, interrupted = 130 };
 
-// Runs `body` and returns the process's exit code. SIGINT ends the process at once: files are
-// written in one piece, so nothing is left half done.
+// Runs `body` and returns the process's exit code, with pages as wide as the terminal that standard
+// output is: COLUMNS where it is set to a number, else as the terminal says. SIGINT ends the
+// process at once: files are written in one piece, so nothing is left half done.
 [[nodiscard]] int run_program(std::string_view name, const std::function<ExitCode()>& body);
-
-// Columns of the terminal that standard output is: COLUMNS where it is set to a number, else as the
-// terminal says; 0 where neither says.
-[[nodiscard]] std::size_t terminal_columns();
 
 // "ddpx-predict 0.1.0 (8f2c1ab)" and what was built in: what --version prints.
 [[nodiscard]] std::string version_text(std::string_view program);

@@ -189,8 +189,14 @@ FoundMachine default_machine() {
     throw InputError("--machine", "is missing, and this build ships no machine " +
                                       std::string(kShippedMachine) + "; give a machine file");
   }
+  std::string others;
+  for (const std::string& name : machine_names()) {
+    if (name != kShippedMachine) others += (others.empty() ? "" : ", ") + name;
+  }
   return {*std::move(machine), "machine " + std::string(kShippedMachine) +
-                                   ", shipped; none was calibrated on this host"};
+                                   ", shipped; none was calibrated on this host (--machine takes "
+                                   "another: " +
+                                   others + ", or a file)"};
 }
 
 std::vector<Link> interconnects() {

@@ -49,23 +49,43 @@ JsonObject explanation_json(const Explanation& explanation) {
   return members;
 }
 
+// A batch that so many ranks share, as each of them has it.
+JsonValue by_rank(const std::optional<double>& batch, int ranks) {
+  return batch ? JsonValue(*batch / ranks) : JsonValue();
+}
+
 JsonObject row_json(const ForecastRow& row) {
   JsonObject members;
   members.emplace_back("network", row.network);
   members.emplace_back("parameters", row.parameters);
   members.emplace_back("width", optional_json(row.width));
-  append_job(members, row.job, row.link);
+  append_job(members, row.job, row.link, row.job.samples_per_micro_batch());
   members.emplace_back("nodes", row.nodes);
   members.emplace_back("machine", row.machine);
   members.emplace_back("engine", name(row.job.engine));
   append_forecast(members, row.forecast);
   members.emplace_back("extrapolated", array_json(row.extrapolated));
   members.emplace_back("rests_on", array_json(row.rests_on));
-  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  members.emplace_back("break_even_batch_per_rank",
+                       by_rank(row.break_even_batch_per_rank, row.job.ranks_sharing_batch()));
   members.emplace_back("amdahl", amdahl_json(row.amdahl));
   members.emplace_back("conditions", conditions_json(row));
   if (row.plan) members.emplace_back("plan", plan_json(*row.plan));
   if (row.explanation) members.emplace_back("explanation", explanation_json(*row.explanation));
+  return members;
+}
+
+// What a value on the sweep's axis is divided by: batches are of one rank.
+double axis_unit(const CrossoverRow& row) {
+  return row.axis == SweepAxis::batch_per_rank ? row.ranks_sharing_batch : 1;
+}
+
+JsonObject crossing_json(const CrossoverRow& row, Crossing crossing) {
+  for (double* x : {&crossing.x.value, &crossing.x.low, &crossing.x.high, &crossing.bracket_low,
+                    &crossing.bracket_high})
+    *x /= axis_unit(row);
+  JsonObject members;
+  append_crossing(members, crossing, name(row.axis));
   return members;
 }
 
@@ -76,44 +96,44 @@ JsonObject sweep_members(const CrossoverRow& row) {
   members.emplace_back("gpus", row.gpus);
   members.emplace_back("link", row.link);
   members.emplace_back("strategy", row.strategy);
-  if (row.batch_per_rank) members.emplace_back("batch_per_rank", *row.batch_per_rank);
+  if (row.batch_per_rank)
+    members.emplace_back("batch_per_rank", *row.batch_per_rank / row.ranks_sharing_batch);
   return members;
 }
 
 JsonObject sweep_json(const CrossoverRow& row) {
   JsonObject members = sweep_members(row);
   members.emplace_back("axis", name(row.axis));
-  members.emplace_back("low", row.sweep_low);
-  members.emplace_back("high", row.sweep_high);
+  members.emplace_back("low", row.sweep_low / axis_unit(row));
+  members.emplace_back("high", row.sweep_high / axis_unit(row));
   members.emplace_back("lowest_speedup", interval_json(row.lowest_speedup));
   members.emplace_back("highest_speedup", interval_json(row.highest_speedup));
   members.emplace_back("crossovers", row.crossings.size());
   if (row.lowest_target_speedup) {
     JsonArray target;
-    for (const Crossing& crossing : row.target_crossings) {
-      JsonObject one;
-      append_crossing(one, crossing, name(row.axis));
-      target.emplace_back(std::move(one));
-    }
+    for (const Crossing& crossing : row.target_crossings)
+      target.emplace_back(crossing_json(row, crossing));
     members.emplace_back("lowest_target_speedup", interval_json(*row.lowest_target_speedup));
     members.emplace_back("highest_target_speedup", interval_json(*row.highest_target_speedup));
     members.emplace_back("target_crossovers", std::move(target));
   }
-  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  members.emplace_back("break_even_batch_per_rank",
+                       by_rank(row.break_even_batch_per_rank, row.ranks_sharing_batch));
   return members;
 }
 
 JsonObject crossover_json(const CrossoverRow& row, const Crossing& crossing) {
   JsonObject members = sweep_members(row);
-  append_crossing(members, crossing, name(row.axis));
-  members.emplace_back("break_even_batch_per_rank", optional_json(row.break_even_batch_per_rank));
+  for (auto& member : crossing_json(row, crossing)) members.push_back(std::move(member));
+  members.emplace_back("break_even_batch_per_rank",
+                       by_rank(row.break_even_batch_per_rank, row.ranks_sharing_batch));
   return members;
 }
 
 JsonObject inferred_json(const InferredLink& link) {
   JsonObject members;
   members.emplace_back("parameters", link.parameters);
-  append_job(members, link.job, "inferred");
+  append_job(members, link.job, "inferred", link.job.samples_per_micro_batch());
   members.emplace_back("one_gpu_step_time_s", link.one_gpu_step.value());
   members.emplace_back("step_time_s", link.step.value());
   members.emplace_back("speedup", link.speedup);
@@ -136,8 +156,9 @@ std::string to_json(const ForecastDocument& document, const Context& context) {
     }
   }
   JsonObject members = opening(kForecastSchema, context);
-  members.emplace_back("machine", document.machine);
-  members.emplace_back("device", document.device);
+  const bool machine = !document.machine.empty();
+  members.emplace_back("machine", machine ? JsonValue(document.machine) : JsonValue());
+  members.emplace_back("device", machine ? JsonValue(document.device) : JsonValue());
   members.emplace_back("rows", std::move(rows));
   members.emplace_back("crossovers", std::move(crossovers));
   members.emplace_back("sweeps", std::move(sweeps));

@@ -11,7 +11,7 @@ JsonObject situation_json(const Situation& of) {
   members.emplace_back("network", of.network);
   members.emplace_back("parameters", of.parameters);
   members.emplace_back("width", optional_json(of.width));
-  members.emplace_back("batch_per_rank", of.job.batch_per_rank);
+  members.emplace_back("batch_per_rank", of.job.samples_per_micro_batch());
   members.emplace_back("gpus", of.job.gpus);
   members.emplace_back("nodes", of.nodes);
   members.emplace_back("scaling", of.job.scaling == Scaling::strong ? "strong" : "weak");
@@ -40,32 +40,40 @@ JsonObject strategy_json(const RankingRow& ranking, const RankedStrategy& row, s
   return members;
 }
 
-JsonObject unknown_json(const UnknownRow& row) {
+// A batch is that of one rank, whoever shares the one that --batch takes.
+JsonObject unknown_json(const UnknownRow& row, const Job& job) {
+  const double unit = row.unknown == Unknown::batch_per_rank ? job.ranks_sharing_batch() : 1;
+  const auto shown = [&](const std::optional<double>& value) {
+    return value ? JsonValue(*value / unit) : JsonValue();
+  };
   const Solution& solution = row.solution;
   constexpr std::string_view kOutcomes[] = {"boundary", "always", "never"};
   const bool boundary = solution.outcome == Outcome::boundary;
   JsonObject members;
   members.emplace_back("unknown", name(row.unknown));
   members.emplace_back("what", row.what);
-  members.emplace_back("now", row.now);
+  members.emplace_back("now", row.now / unit);
   members.emplace_back("outcome", kOutcomes[static_cast<std::size_t>(solution.outcome)]);
   members.emplace_back(
       "relation", boundary ? JsonValue(solution.at_least ? "at_least" : "at_most") : JsonValue());
-  members.emplace_back("value", solution.value);
+  members.emplace_back("value", solution.value / unit);
   const bool link = row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
   members.emplace_back("ratio",
                        boundary && link ? JsonValue(solution.value / row.now) : JsonValue());
   members.emplace_back("reached", solution.reached);
+  members.emplace_back("beyond", boundary ? JsonValue(solution.beyond) : JsonValue());
   JsonArray ranges;
   for (const MetRange& range : solution.ranges) {
     JsonObject ends;
-    ends.emplace_back("from", optional_json(range.from));
-    ends.emplace_back("to", optional_json(range.to));
+    ends.emplace_back("from", shown(range.from));
+    ends.emplace_back("to", shown(range.to));
     ranges.emplace_back(std::move(ends));
   }
   members.emplace_back("ranges", std::move(ranges));
   members.emplace_back("parameters", optional_json(row.parameters));
   members.emplace_back("flags", row.flags.empty() ? JsonValue() : JsonValue(row.flags));
+  members.emplace_back("flags_reached",
+                       row.flags.empty() ? JsonValue() : JsonValue(row.flags_reached));
   members.emplace_back("fits", row.fits);
   return members;
 }
@@ -79,7 +87,8 @@ JsonObject requirement_json(const RequirementRow& row) {
   members.emplace_back("now", row.now);
   members.emplace_back("can_be_met", row.can_be_met());
   JsonArray unknowns;
-  for (const UnknownRow& unknown : row.unknowns) unknowns.emplace_back(unknown_json(unknown));
+  for (const UnknownRow& unknown : row.unknowns)
+    unknowns.emplace_back(unknown_json(unknown, row.of.job));
   members.emplace_back("unknowns", std::move(unknowns));
   members.emplace_back("not_varied", array_json(row.left_out));
   const auto useful = [&](const auto& member) {
@@ -92,8 +101,8 @@ JsonObject requirement_json(const RequirementRow& row) {
   members.emplace_back("throughput_dips", useful([](const UsefulGpus& u) { return u.dips; }));
   members.emplace_back("half_gain_gpus",
                        useful([&](const UsefulGpus& u) { return u.half * row.gpus_step; }));
-  members.emplace_back("crossing",
-                       row.crossing ? JsonValue(unknown_json(*row.crossing)) : JsonValue());
+  members.emplace_back(
+      "crossing", row.crossing ? JsonValue(unknown_json(*row.crossing, row.of.job)) : JsonValue());
   return members;
 }
 

@@ -70,6 +70,7 @@ JsonObject decision_json(const Decision& decision) {
   const PlanQuestion& question = decision.question;
   JsonObject members;
   members.emplace_back("samples", optional_json(question.samples));
+  members.emplace_back("one_gpu_batch", optional_json(question.one_gpu_batch));
   JsonValue critical;
   if (question.critical) {
     JsonObject batch;

@@ -37,14 +37,14 @@ Scaling scaling_of(const Reader& from) {
   return from.one_of({ScalingWord{Scaling::weak}, ScalingWord{Scaling::strong}}).scaling;
 }
 
-void append_job(JsonObject& members, const Job& job, std::string_view link) {
+void append_job(JsonObject& members, const Job& job, std::string_view link, double batch_per_rank) {
   members.emplace_back("gpus", job.gpus);
   members.emplace_back("link", link);
   members.emplace_back("strategy", describe(job.strategy));
   members.emplace_back("scaling", name(ScalingWord{job.scaling}));
   members.emplace_back("dtype", name(job.dtype));
   members.emplace_back("optimizer", name(job.optimizer));
-  members.emplace_back("batch_per_rank", job.batch_per_rank);
+  members.emplace_back("batch_per_rank", batch_per_rank);
   if (job.graphs) members.emplace_back("graphs", true);
 }
 

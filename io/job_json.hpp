@@ -14,7 +14,8 @@ namespace ddpx::io {
 [[nodiscard]] Strategy strategy_of(const Reader& from);
 
 // The members gpus, link, strategy, scaling, dtype, optimizer, batch_per_rank and, where the step
-// is a CUDA graph, graphs. The engine is the caller's: in runs it is where the row comes from.
-void append_job(JsonObject& members, const Job& job, std::string_view link);
+// is a CUDA graph, graphs. The engine is the caller's: in runs it is where the row comes from, and
+// so is the batch, which runs have as it was given and results by rank.
+void append_job(JsonObject& members, const Job& job, std::string_view link, double batch_per_rank);
 
 }  // namespace ddpx::io

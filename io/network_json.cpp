@@ -113,14 +113,19 @@ JsonObject layer_json(const Layer& layer) {
 
 Network network_from_json(std::string_view text, std::string_view place) {
   const Document document = open_document(text, place, kNetworkSchema);
-  (void)context_of(document,
-                   {"name", "width", "activation_bytes_per_sample", "captured", "layers"});
+  const Context context =
+      context_of(document, {"name", "width", "activation_bytes_per_sample", "captured", "layers"});
   const Reader top(document);
   Network network;
   network.name = top.at("name").label();
   if (const auto width = top.find("width")) network.width = width->positive();
   network.activation_bytes = non_negative_or_zero(top, "activation_bytes_per_sample");
-  if (const auto captured = top.find("captured")) network.captured = captured_of(*captured);
+  if (const auto captured = top.find("captured")) {
+    network.captured = captured_of(*captured);
+    for (const auto& [key, value] : context) {
+      if (key == "device") network.captured->device = value;
+    }
+  }
   const Reader layers = top.at("layers");
   bool any = false;
   for (const Reader& layer : layers.filled()) {

@@ -102,7 +102,7 @@ JsonObject row_json(const RunRow& row, Origin origin) {
   }
   JsonObject members;
   members.emplace_back("network", row.network);
-  append_job(members, row.job, row.link);
+  append_job(members, row.job, row.link, row.job.batch_per_rank);
   members.emplace_back("engine", name(origin));
   members.emplace_back("processes", std::move(processes));
   if (row.device_busy_share) members.emplace_back("device_busy_share", *row.device_busy_share);

@@ -148,6 +148,13 @@ std::vector<Candidate> candidates(const RankQuestion& question, std::vector<std:
 Ranking rank_strategies(const RankQuestion& question) {
   Ranking ranking;
   ranking.strategies = rank(question, candidates(question, ranking.notes));
+  const auto paced = std::count_if(
+      ranking.strategies.begin(), ranking.strategies.end(),
+      [](const RankedStrategy& row) { return row.step.term(Term::loader).value() > 0; });
+  if (paced > 0)
+    ranking.notes.push_back("the loaders set the pace of " + std::to_string(paced) + " of " +
+                            std::to_string(ranking.strategies.size()) +
+                            " strategies (--loader-rate)");
   return ranking;
 }
 

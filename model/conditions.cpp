@@ -70,13 +70,14 @@ std::array<Condition, kConditions> conditions(const Step& step, double rank_spre
     return (std::max(with, pace) - std::max(without, pace)) / total;
   };
   const auto waited = [&](double late) { return costs(device, device + late * compute); };
-  const double slowest = slowest_rank(rank_spread, job.gpus, job.straggler);
+  const double uneven = job.imbalance.value_or(0);
+  const double slowest = slowest_rank(rank_spread, job.gpus, job.straggler.value_or(0));
   std::array<Condition, kConditions> result{
       Condition{ConditionKind::communication, true, exchange / total,
                 costs(device - exchange, device)},
-      Condition{ConditionKind::even_work, job.imbalance > 0, 1 + job.imbalance,
-                waited(job.imbalance)},
-      Condition{ConditionKind::no_straggler, slowest > 0, 1 + slowest, waited(slowest)},
+      Condition{ConditionKind::even_work, job.imbalance.has_value(), 1 + uneven, waited(uneven)},
+      Condition{ConditionKind::no_straggler, slowest > 0 || job.straggler, 1 + slowest,
+                waited(slowest)},
       Condition{ConditionKind::loader, job.loader.has_value(), 0, 0}};
   const Seconds wait = step.term(Term::loader);
   const double consumed = job.samples_per_step() / (total - wait.value());

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "model/paired.hpp"
 #include "model/spread.hpp"
 #include "model/validated.hpp"
 
@@ -167,12 +168,13 @@ void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, d
   f.sensitivity = {};
 }
 
-// No step ends before its samples have come, at a rate that is given.
+// What the loaders take off the step's interval they take off the speedup's.
 void paced(Forecast& f, const Job& job) {
-  const double fed = job.samples_per_step() / job.loader->rate(job.gpus);
-  if (!(f.step_time_s.low < fed)) return;
-  f.speedup.high = std::max(f.speedup.value, f.speedup.high * f.step_time_s.low / fed);
-  f.step_time_s.low = std::min(fed, f.step_time_s.value);
+  const Interval limited = limited_by_loader(f.step_time_s, f.step, job);
+  Interval& s = f.speedup;
+  s.high = std::max(s.value, s.high * f.step_time_s.low / limited.low);
+  s.low = std::min(s.value, s.low * f.step_time_s.high / limited.high);
+  f.step_time_s = limited;
 }
 
 // One standard error of a step beside its constants'.
@@ -261,7 +263,7 @@ Forecast forecast(const Machine& machine, const Link& link, const Network& netwo
   }
   if (job.gpus == 1 && one.measured && !options.conformal_half_width)
     around_timed_step(f, *one.measured, job, machine.residual);
-  if (job.gpus > 1 && job.loader) paced(f, job);
+  if (job.loader) paced(f, job);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);
   return f;

@@ -80,6 +80,7 @@ struct Captured {
   double gradient_element_bytes = 4;
   // Launched by one micro-batch's forward and backward; 0: not counted.
   double kernels = 0;
+  std::string device{};  // whose times these are; empty: not said
 };
 
 struct Network {

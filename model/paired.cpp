@@ -30,6 +30,18 @@ Interval step_interval(const ShiftedSteps& steps, double residual) {
   return spread.around(steps.usual);
 }
 
+Interval limited_by_loader(Interval time, const Step& step, const Job& job) {
+  if (!job.loader) return time;
+  const double fed = job.samples_per_step() / job.loader->rate(job.gpus);
+  time.low = std::max(time.low, std::min(fed, time.value));
+  const Seconds wait = step.term(Term::loader);
+  if (wait.value() > 0) {
+    const double device = (step.total() - wait).value();
+    time.high = std::max(time.value, device * (time.high / time.value));
+  }
+  return time;
+}
+
 Interval paired_speedup(const ShiftedSteps& steps, const ShiftedSteps& reference,
                         double samples_ratio, double residual) {
   Spread spread;

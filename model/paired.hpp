@@ -22,6 +22,11 @@ struct ShiftedSteps {
 // 90 % interval of the step; `residual` is one standard error of what no source explains.
 [[nodiscard]] Interval step_interval(const ShiftedSteps& steps, double residual);
 
+// The interval of a step that may wait for its data: none ends before its samples have come, at a
+// rate that is given, and what the device does meanwhile moves it only where it ends later than
+// they. As it is where the job has no loader.
+[[nodiscard]] Interval limited_by_loader(Interval step_time, const Step& step, const Job& job);
+
 // 90 % interval of `reference` / `steps` x `samples_ratio`: how much faster samples are processed.
 // Without a residual and with equal steps it is a point.
 [[nodiscard]] Interval paired_speedup(const ShiftedSteps& steps, const ShiftedSteps& reference,

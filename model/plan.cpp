@@ -17,7 +17,8 @@ Interval over(const Interval& a, const Interval& b) {
 Plan plan_of(const PlanQuestion& question, const Forecast& forecast, const Job& job,
              const NodeLayout& layout, const std::string& link) {
   Plan plan;
-  plan.one_gpu_batch = job.one_gpu().samples_per_step();
+  const double own_batch = job.one_gpu().samples_per_step();
+  plan.one_gpu_batch = question.one_gpu_batch.value_or(own_batch);
   plan.global_batch = job.samples_per_step();
   plan.rate_factor = rate_factor(question.rule, plan.one_gpu_batch, plan.global_batch);
   if (question.learning_rate) plan.learning_rate = *question.learning_rate * plan.rate_factor;
@@ -35,7 +36,9 @@ Plan plan_of(const PlanQuestion& question, const Forecast& forecast, const Job& 
   }
   if (!question.critical) return plan;
   plan.samples_ratio = samples_ratio(plan.one_gpu_batch, plan.global_batch, *question.critical);
-  plan.target_speedup = over(forecast.speedup, *plan.samples_ratio);
+  // Over one GPU at the same batch: whether more GPUs pay is no question of the batch.
+  plan.target_speedup =
+      over(forecast.speedup, samples_ratio(own_batch, plan.global_batch, *question.critical));
   if (job.gpus > 1) plan.target_verdict = verdict_of(*plan.target_speedup);
   if (!question.samples) return plan;
   plan.target_samples = scaled(*plan.samples_ratio, *question.samples);

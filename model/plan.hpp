@@ -18,6 +18,9 @@ struct PlanQuestion {
   std::optional<double> samples;  // of the run, or of the target on one GPU with plain steps
   std::optional<CriticalBatch> critical;
   std::optional<double> learning_rate;  // at one GPU's batch
+  // One GPU's batch at which samples to a target and the rate are known, where plans of several are
+  // compared; nullopt: each plan's own.
+  std::optional<double> one_gpu_batch;
   RateRule rule = RateRule::linear;
   std::optional<Prices> prices;
   std::optional<Seconds> deadline;

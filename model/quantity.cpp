@@ -51,7 +51,7 @@ std::optional<Number> leading_number(std::string_view text) {
 std::string without_number(std::string_view text) {
   if (text.empty()) return "is empty";
   if (text[0] == '-' && text.size() > 1 && (is_digit(text[1]) || text[1] == '.'))
-    return "is negative, and must be above 0";
+    return "is negative";
   if (is_digit(text[0])) return "is larger or smaller than a number can be";
   for (const std::string_view word : {"nan", "inf", "-inf", "-nan", "NaN", "Inf", "NAN", "INF"}) {
     if (text.starts_with(word)) return "is no finite number";
@@ -150,11 +150,10 @@ int parse_count(std::string_view place, std::string_view text, int least, int mo
 double parse_percent(std::string_view place, std::string_view text, double most) {
   const auto number = leading_number(text);
   const std::string accepted =
-      "; accepted: above 0% up to " + std::to_string(static_cast<int>(100 * most)) + "%, as 10%";
+      "; accepted: 0% to " + std::to_string(static_cast<int>(100 * most)) + "%, as 10%";
   if (!number) reject(place, text, without_number(text) + accepted);
   if (number->rest != "%") reject(place, text, "is no percentage, which ends in %" + accepted);
-  if (!(number->value > 0) || number->value > 100 * most)
-    reject(place, text, "is out of range" + accepted);
+  if (number->value > 100 * most) reject(place, text, "is out of range" + accepted);
   return number->value / 100;
 }
 

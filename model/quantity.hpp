@@ -28,7 +28,7 @@ namespace ddpx {
 // "10us", "1.5ms", "2s", "800ns".
 [[nodiscard]] Seconds parse_time(std::string_view place, std::string_view text);
 
-// "10%" as 0.1, from above 0 to `most` (a fraction).
+// "10%" as 0.1, from 0 to `most` (a fraction).
 [[nodiscard]] double parse_percent(std::string_view place, std::string_view text, double most);
 
 // The words of a comma-separated list, none empty.

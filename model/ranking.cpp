@@ -42,7 +42,10 @@ bool comes_first(const RankedStrategy& a, const RankedStrategy& b) {
 class Ranker {
  public:
   explicit Ranker(const RankQuestion& question)
-      : q_(question), products_(q_.machine, q_.job.dtype), plain_(priced({Strategy{}, &q_.link})) {}
+      : q_(question),
+        products_(q_.machine, q_.job.dtype),
+        plain_(priced({Strategy{}, &q_.link})),
+        plain_time_(time_of(plain_, job_of({Strategy{}, nullptr}), q_.machine.residual)) {}
 
   [[nodiscard]] RankedStrategy row(const Candidate& candidate) const {
     const Job job = job_of(candidate);
@@ -57,20 +60,31 @@ class Ranker {
     const ShiftedSteps steps = plain ? plain_ : priced(candidate);
     const double unseen = row.validated ? 0 : kUnvalidatedError;
     row.step = steps.step;
-    row.step_time_s = step_interval(steps, std::hypot(q_.machine.residual, unseen));
+    row.step_time_s = time_of(steps, job, std::hypot(q_.machine.residual, unseen));
     row.samples_per_s = {row.effective_batch / row.step_time_s.value,
                          row.effective_batch / row.step_time_s.high,
                          row.effective_batch / row.step_time_s.low};
     if (plain) return row;
     const double ratio = row.effective_batch / job_of({Strategy{}, nullptr}).samples_per_step();
-    const Interval faster =
+    Interval faster =
         paired_speedup(steps, plain_, ratio, residual(steps, candidate.strategy, unseen));
+    if (job.loader) limit(faster, row.step_time_s, ratio);
     row.gain = {faster.value - 1, faster.low - 1, faster.high - 1};
     row.verdict = verdict_of_gain(row.gain);
     return row;
   }
 
  private:
+  static Interval time_of(const ShiftedSteps& steps, const Job& job, double residual) {
+    return limited_by_loader(step_interval(steps, residual), steps.step, job);
+  }
+  // No further apart than the ends of both, which the loaders may hold together.
+  void limit(Interval& faster, const Interval& time, double samples_ratio) const {
+    faster.high =
+        std::max(faster.value, std::min(faster.high, samples_ratio * plain_time_.high / time.low));
+    faster.low =
+        std::min(faster.value, std::max(faster.low, samples_ratio * plain_time_.low / time.high));
+  }
   [[nodiscard]] Job job_of(const Candidate& candidate) const {
     Job job = q_.job;
     job.strategy = candidate.strategy;
@@ -91,6 +105,7 @@ class Ranker {
   const RankQuestion& q_;
   ProductTable products_;
   ShiftedSteps plain_;
+  Interval plain_time_;
 };
 
 }  // namespace

@@ -79,8 +79,8 @@ class Solver {
     };
     const Looked best = *std::max_element(seen.begin(), seen.end(), worse);
     const Looked now = look(snapped(axis_, axis_.now));
-    if (always) return {Outcome::always, now.x, now.reached, true, {}};
-    return {Outcome::never, best.x, best.reached, true, {}};
+    if (always) return {Outcome::always, now.x, now.reached, true, {}, 0};
+    return {Outcome::never, best.x, best.reached, true, {}, 0};
   }
 
   // The nearest to the present value is the one that is shown first.
@@ -128,7 +128,8 @@ class Solver {
       halve = std::log(high.x / low.x) > 0.5 * width;
     }
     const Looked& side = low.met ? low : high;
-    return {Outcome::boundary, side.x, side.reached, high.met, {}};
+    const Looked& other = low.met ? high : low;
+    return {Outcome::boundary, side.x, side.reached, high.met, {}, other.reached};
   }
 
   const Requirement& requirement_;
@@ -182,6 +183,12 @@ Requirement parse_requirement(std::string_view place, std::string_view text) {
 
 std::string describe(const Requirement& requirement) {
   return std::string(name(requirement.metric)) + "=" + number(requirement.value);
+}
+
+bool Solution::jumps(const Requirement& requirement) const {
+  constexpr double kThousandth = 1e-3;
+  return outcome == Outcome::boundary &&
+         std::abs(reached - requirement.value) > kThousandth * requirement.value;
 }
 
 Solution solve(const Requirement& requirement, const Axis& axis,

@@ -58,6 +58,11 @@ struct Solution {
   double reached = 0;            // the metric there
   bool at_least = true;          // of a boundary: larger values meet it, not smaller ones
   std::vector<MetRange> ranges;  // of boundaries: all that meets it, ascending
+  double beyond = 0;             // of a boundary: the metric just on its other side
+
+  // Whether no value gives what is required to a thousandth, because the metric jumps there: a
+  // protocol changes, or products begin one wave more.
+  [[nodiscard]] bool jumps(const Requirement& requirement) const;
 };
 
 // `metric_at` is called with values of the axis.

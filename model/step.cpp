@@ -113,7 +113,7 @@ void StepModel::join() {
   if (job_.gpus == 1) return;
   if (job_.strategy.sync) price_collectives();
   slowest_ = slowest_rank(machine_.spread(job_.samples_per_step() / job_.gpus), job_.gpus,
-                          std::max(job_.imbalance, job_.straggler));
+                          std::max(job_.imbalance.value_or(0), job_.straggler.value_or(0)));
 }
 
 bool StepModel::shares_work(const Link& link, const Job& job) const {

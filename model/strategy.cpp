@@ -83,9 +83,7 @@ std::string describe(const Strategy& s) {
   return text;
 }
 
-double Job::samples_per_micro_batch() const {
-  return scaling == Scaling::strong ? batch_per_rank / gpus : batch_per_rank;
-}
+double Job::samples_per_micro_batch() const { return batch_per_rank / ranks_sharing_batch(); }
 
 double Job::samples_per_step() const {
   return samples_per_micro_batch() * gpus * strategy.micro_batches;
@@ -95,8 +93,8 @@ Job Job::one_gpu() const {
   Job job = *this;
   job.gpus = 1;
   job.strategy = Strategy{};
-  job.imbalance = 0;
-  job.straggler = 0;
+  job.imbalance.reset();
+  job.straggler.reset();
   return job;
 }
 

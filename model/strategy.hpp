@@ -96,14 +96,17 @@ struct Job {
   Optimizer optimizer = Optimizer::sgd;
   Engine engine = Engine::torch;
   Strategy strategy;
-  // What else keeps scaling from being ideal (conditions.hpp); nothing is known of it unless given.
-  double imbalance = 0;  // work of the fullest rank over the mean, less one
-  double straggler = 0;  // time of one slow rank's compute over the others', less one
+  // What else keeps scaling from being ideal (conditions.hpp); nothing is known of it unless given,
+  // and 0 is given too: even work, no slow rank.
+  std::optional<double> imbalance{};  // work of the fullest rank over the mean, less one
+  std::optional<double> straggler{};  // time of one slow rank's compute over the others', less one
   std::optional<Loader> loader{};
   // The native engine replays the step as one CUDA graph. Not part of the strategy: it changes
   // neither what is computed nor what is sent, only what the host takes to issue it.
   bool graphs = false;
 
+  // Ranks that `batch_per_rank` is split over.
+  [[nodiscard]] int ranks_sharing_batch() const { return scaling == Scaling::strong ? gpus : 1; }
   // Samples one rank processes per micro-batch.
   [[nodiscard]] double samples_per_micro_batch() const;
   // Samples all ranks process per optimizer step.

@@ -164,7 +164,9 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
   Link link;
   link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;
-  link.title = node_text(layout) + ": " + inside.name + " inside, " + between.name + " between";
+  const bool alone = layout.gpus_per_node == 1;  // nothing travels inside a node
+  link.title = node_text(layout) + ": " + (alone ? "" : inside.name + " inside, ") + between.name +
+               " between";
   link.topology = Topology::network;
   link.latency = between.latency;
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
@@ -172,7 +174,7 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_compute = inside.beside_compute;
   link.beside_memory = inside.beside_memory;
   link.beside_flops = inside.beside_flops;
-  link.source = inside.source + "; " + between.source;
+  link.source = (alone ? "" : inside.source + "; ") + between.source;
   const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};
   add_curves(link, topology, unsure,

@@ -23,7 +23,7 @@ std::string noun(ConditionKind kind) {
 std::string figure_text(const Condition& condition) {
   switch (condition.kind) {
     case ConditionKind::communication:
-      return percent_text(condition.figure) + " of the step";
+      return "takes " + percent_text(condition.figure) + " of the step";
     case ConditionKind::even_work:
       return "fullest rank " + factor_text(condition.figure) + " the mean";
     case ConditionKind::no_straggler:
@@ -68,7 +68,7 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
   if (document.rows.size() > 1) verdict += " (" + where + ")";
   std::string text = "\n" + wrapped(verdict + ".") + table.text();
   if (!assumed.empty()) text += wrapped("Not known, so assumed: " + assumed + ".");
-  if (row.job.imbalance > 0 && row.job.straggler > 0)
+  if (row.job.imbalance.value_or(0) > 0 && row.job.straggler.value_or(0) > 0)
     text +=
         wrapped("Ranks wait once, for the fullest or the slowest: the step has the larger cost.");
   if (row.forecast.step.term(Term::host).value() > 0)

@@ -48,6 +48,11 @@ class Line {
   bool begun_ = false;
 };
 
+std::string break_even(const ForecastRow& row) {
+  if (!row.break_even_batch_per_rank) return "";
+  return number(*row.break_even_batch_per_rank / row.job.ranks_sharing_batch());
+}
+
 void add_interval_names(Line& line, const std::string& key) {
   line.add(key).add(key + "_low").add(key + "_high");
 }
@@ -118,7 +123,7 @@ std::string csv_of(const ForecastDocument& document) {
     line.add(row.network)
         .add(row.parameters)
         .add(optional_number(row.width))
-        .add(row.job.batch_per_rank);
+        .add(row.job.samples_per_micro_batch());
     line.add(row.job.gpus).add(row.nodes).add(row.link).add(describe(row.job.strategy));
     line.add(row.job.scaling == Scaling::strong ? "strong" : "weak")
         .add(row.machine)
@@ -133,9 +138,7 @@ std::string csv_of(const ForecastDocument& document) {
     std::string outside;
     for (const std::string& reason : row.extrapolated)
       outside += (outside.empty() ? "" : "; ") + reason;
-    line.add(name(f.step.bound_by()))
-        .add(outside)
-        .add(optional_number(row.break_even_batch_per_rank));
+    line.add(name(f.step.bound_by())).add(outside).add(break_even(row));
     const auto index = static_cast<std::size_t>(&row - document.rows.data());
     add_plan(line, row.plan, document.decision && document.decision->row == index);
     text += line.take();

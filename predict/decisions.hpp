@@ -55,6 +55,7 @@ struct UnknownRow {
   Solution solution;                 // its value is in the unit of `now`
   std::optional<double> parameters;  // of the model at the solution
   std::string flags;                 // that give this model, where its size alone does not
+  double flags_reached = 0;          // the metric with them
   bool fits = true;  // a boundary's job in the GPU's memory, as far as that is known
 };
 

@@ -5,6 +5,7 @@
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
 #include "model/quantity.hpp"
+#include "predict/diagnose_notes.hpp"
 #include "predict/diagnose_text.hpp"
 #include "predict/grounds.hpp"
 #include "predict/infer.hpp"
@@ -18,8 +19,6 @@ namespace ddpx {
 namespace {
 
 constexpr Bytes kSmallest{4};
-// Two counts that need links so far apart do not have one link in common.
-constexpr double kOtherLink = 1.5;
 
 struct Case {
   const Options& options;
@@ -68,6 +67,7 @@ Link link_of(const Case& c, int gpus) {
   Link link = c.resolvers.link(c.options.links.front(), c.machine);
   const NodeLayout layout = layout_of(c.options, gpus);
   if (layout.nodes == 1) return link;
+  if (layout.gpus_per_node == 1) return two_level(link, link, layout);
   if (!c.options.inter_link)
     throw InputError("--gpus", std::to_string(layout.nodes) + "x" +
                                    std::to_string(layout.gpus_per_node) +
@@ -132,44 +132,6 @@ std::vector<MeasuredSpeedup> speedups(const Case& c) {
         {static_cast<double>(point.gpus), point.gpus == 1 ? 1 : samples * (one.time / point.time)});
   }
   return result;
-}
-
-void add_notes(const Case& c, DiagnosedRun& result) {
-  for (const PointFlag& flag : result.flags) {
-    const std::string gpus = std::to_string(flag.gpus) + " GPUs";
-    result.notes.push_back(
-        flag.fault == PointFault::more_than_linear
-            ? "The step on " + gpus + " is suspect: each does " + factor_text(flag.ratio) +
-                  " what one does alone, more than linear. One of the two was mistimed or trained "
-                  "another batch."
-            : "The step on " + gpus + " is suspect: on " + std::to_string(flag.against) +
-                  " each does " + factor_text(flag.ratio) +
-                  " as much, and no link makes fewer ranks slower. That run looks broken "
-                  "(placement, shared memory, another job).");
-  }
-  const std::vector<Seconds>& wall = c.run.ranks.wall;
-  if (!wall.empty()) {
-    const auto [least, most] = std::minmax_element(wall.begin(), wall.end());
-    result.notes.push_back("Wall times of the ranks differ by " + percent_text(*most / *least - 1) +
-                           " and name no rank: all wait for the slowest at the exchange. Time each "
-                           "rank's compute before it (--rank-compute).");
-  }
-  const BytesPerSecond* first = nullptr;
-  int first_gpus = 0;
-  for (std::size_t i = 0; i < result.points.size(); ++i) {
-    if (!result.implied[i]) continue;
-    const int gpus = result.points[i].gpus;
-    if (first != nullptr && *first / *result.implied[i] > kOtherLink) {
-      result.notes.push_back("The step on " + std::to_string(gpus) + " GPUs needs a link of " +
-                             rate_text(*result.implied[i]) + ", that on " +
-                             std::to_string(first_gpus) + " one of " + rate_text(*first) +
-                             ": it is worse than one link explains.");
-    }
-    if (first == nullptr) {
-      first = &*result.implied[i];
-      first_gpus = gpus;
-    }
-  }
 }
 
 // A small collective that takes long in a trace waits for a rank that comes late.
@@ -256,7 +218,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
   result.verdict = words.verdict;
   result.next = words.next;
   result.notes = c.run.notes;
-  add_notes(c, result);
+  add_notes(c.run, result);
   return result;
 }
 
@@ -272,7 +234,11 @@ std::optional<double> parameters_of(const Options& options, const Resolvers& res
 
 ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   check(options);
-  Case c{options, resolvers, machine_for(options, resolvers), job_of(options), {}, std::nullopt};
+  // Steps and waits are held against no machine but for what the exchange takes.
+  const bool needs_machine = options.params || !options.networks.empty() ||
+                             !options.links.empty() || options.machine || options.gpu;
+  Case c{options,         resolvers, needs_machine ? machine_for(options, resolvers) : Machine{},
+         job_of(options), {},        std::nullopt};
   use_any_dtype(c.job, c.machine);
   if (!options.strategies.empty()) c.job.strategy = parse_strategy(options.strategies.front());
   if (options.batch) c.job.batch_per_rank = parse_amount("--batch", *options.batch);

@@ -31,9 +31,13 @@ std::string excess_text(const DiagnosedRun& run) {
 
 // The share is that of `all`.
 std::string share_text(const DiagnosedRun& run, Seconds explains, Seconds all) {
-  return time_text(explains) + ", " +
-         (run.diagnosis.excess ? percent_text(all / *run.diagnosis.excess) + " of that"
-                               : percent_text(all / run.judged.time) + " of the step");
+  constexpr double kAbove = 1.05;  // of all there is to explain
+  std::string share = percent_text(all / run.judged.time) + " of the step";
+  if (run.diagnosis.excess) {
+    const double of_it = all / *run.diagnosis.excess;
+    share = of_it > kAbove ? "more than all of that" : percent_text(of_it) + " of that";
+  }
+  return time_text(explains) + ", " + share;
 }
 std::string share_text(const DiagnosedRun& run, Seconds explains) {
   return share_text(run, explains, explains);
@@ -199,16 +203,21 @@ std::string diagnosis_text(const DiagnosedRun& run) {
   text += wrapped("Measure next: " + run.next + ".", {.rest = 2});
   const bool several = run.points.size() > 1 || !run.diagnosis.findings.empty();
   if (!several || run.points.empty()) return text;
-  TextTable points({{"GPUs"}, {"step"}, {"each GPU's work"}, {"link that explains it"}});
+  const bool implied = std::any_of(run.implied.begin(), run.implied.end(),
+                                   [](const auto& link) { return link.has_value(); });
+  std::vector<TextTable::Column> columns{{"GPUs"}, {"step"}, {"each GPU's work"}};
+  if (implied) columns.push_back({"link that explains it"});
+  TextTable points(std::move(columns));
   const StepPoint& one = run.points.front();
   for (std::size_t i = 0; i < run.points.size(); ++i) {
     const StepPoint& point = run.points[i];
     const bool flagged = std::any_of(run.flags.begin(), run.flags.end(),
                                      [&](const PointFlag& f) { return f.gpus == point.gpus; });
-    points.add(
-        {std::to_string(point.gpus), time_text(point.time),
-         one.gpus != 1 || !run.each[i] ? "-" : factor_text(*run.each[i]) + (flagged ? " !" : ""),
-         run.implied[i] ? rate_text(*run.implied[i]) : "-"});
+    std::vector<std::string> cells{
+        std::to_string(point.gpus), time_text(point.time),
+        one.gpus != 1 || !run.each[i] ? "-" : factor_text(*run.each[i]) + (flagged ? " !" : "")};
+    if (implied) cells.push_back(run.implied[i] ? rate_text(*run.implied[i]) : "-");
+    points.add(std::move(cells));
   }
   text += "\n" + points.text();
   if (run.diagnosis.findings.empty()) return text;

@@ -44,6 +44,21 @@ std::string terms_text(const ForecastRow& row) {
   return table.text();
 }
 
+// The figures that are called communication, each under the word it has elsewhere.
+std::string communication_line(const ForecastRow& row) {
+  if (!row.conditions || !row.job.strategy.sync) return "";
+  const Step& step = row.forecast.step;
+  const Condition& sharing = row.conditions->front();
+  const bool hidden = sharing.figure - sharing.lost > kWorthShowing;
+  const std::string rest = hidden ? ": then the host or the loaders set the pace" : "";
+  return wrapped("Communication, of the step: compute waits " +
+                 percent_text(step.communication_share()) + " (comm); collectives run " +
+                 percent_text(step.communication_busy_share()) +
+                 " (busy); sharing gradients takes " + percent_text(sharing.figure) +
+                 " with contention, copies and hooks; without it the step would be " +
+                 percent_text(sharing.lost) + " shorter (costs" + rest + ").");
+}
+
 bool alike(const CollectiveRow& a, const CollectiveRow& b) {
   return a.kind == b.kind && a.tensors == b.tensors && a.gradient == b.gradient &&
          a.message == b.message && a.ranks == b.ranks && a.per_step == b.per_step;
@@ -138,6 +153,9 @@ std::string one_gpu_line(const ForecastRow& row) {
   const Forecast& f = row.forecast;
   const bool moved = std::abs(f.work_scale - 1) > kAlike;
   const std::string scale = factor_text(f.work_scale) + " of the model's";
+  if (f.one_gpu_step.term(Term::loader).value() > 0)
+    return wrapped("One GPU's plain step waits for its data: it takes " +
+                   time_text(Seconds(f.one_gpu_step_s)) + ".");
   if (f.one_gpu_measured) {
     return wrapped((row.job.gpus > 1 ? "Speedup is against the measured one-GPU step, "
                                      : "The plain step is the machine's own timing, ") +
@@ -159,7 +177,7 @@ std::string one_gpu_line(const ForecastRow& row) {
 std::string amdahl_line(const ForecastRow& row) {
   if (!row.amdahl) return "";
   const double p = row.amdahl->parallel_fraction;
-  if (p <= 0 || p >= 1) return "Amdahl's law has no parallel fraction for this speedup.\n";
+  if (p <= 0 || p >= 1) return wrapped("Amdahl's law has no parallel fraction for this speedup.");
   return wrapped("Amdahl's law through this speedup: parallel fraction " + three_digits(p) + " (" +
                  percent_text(1 - p) + " serial), ceiling " + factor_text(row.amdahl->ceiling()) +
                  ".");
@@ -189,7 +207,7 @@ std::vector<std::string> by_origin(const std::vector<std::string>& borrowed) {
 
 std::string list_text(const std::string& head, const std::vector<std::string>& lines,
                       const std::string& none) {
-  if (lines.empty()) return none;
+  if (lines.empty()) return wrapped(none);
   std::string text = head + "\n";
   for (const std::string& line : lines) text += wrapped("- " + ascii(line), {.rest = 2});
   return text;
@@ -208,15 +226,16 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
            std::string(name(row.job.optimizer)) + "; bound by " +
            std::string(name(row.forecast.step.bound_by()));
   std::string text = wrapped("Why: " + title, {.rest = 5}) + terms_text(row);
+  text += communication_line(row);
   if (row.job.gpus > 1 && row.explanation) text += collectives_text(*row.explanation);
   text += one_gpu_line(row);
   text += elasticity_line(row);
   text += amdahl_line(row);
   text += interval_lines(row);
   text += list_text("Borrowed:", by_origin(row.rests_on),
-                    "Nothing is borrowed: every constant was measured on this machine.\n");
+                    "Nothing is borrowed: every constant was measured on this machine.");
   text += list_text("Outside the calibration:", row.extrapolated,
-                    "Nothing lies outside the calibration.\n");
+                    "Nothing lies outside the calibration.");
   return text;
 }
 

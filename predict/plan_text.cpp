@@ -22,6 +22,10 @@ bool one_network(const ForecastDocument& document) {
   });
 }
 
+bool one_batch(const ForecastDocument& document) {
+  return !document.decision->question.one_gpu_batch;
+}
+
 // What tells a plan from the others: "1 GPU", "2x8 ddp,accumulate=8".
 std::string plan_name(const ForecastDocument& document, const ForecastRow& row) {
   std::string strategy = describe(row.job.strategy);
@@ -36,6 +40,7 @@ std::string plan_name(const ForecastDocument& document, const ForecastRow& row) 
     name += " " + strategy;
     if (!one_link(document)) name += " " + ascii(row.link);
   }
+  if (!one_batch(document)) name += " batch " + count_text(row.job.batch_per_rank);
   if (!one_network(document)) name += " " + ascii(row.network);
   return name;
 }
@@ -247,7 +252,11 @@ std::string legend(const PlanQuestion& question) {
   if (question.prices) text += "; cost/M: of a million samples";
   if (question.samples) text += "; run: " + amount_text(*question.samples) + " samples";
   if (question.samples && !question.prices) text += "; costs in GPU-hours";
-  if (question.critical) text += "; samples and speedup to the same target, over one GPU";
+  if (question.critical && !question.one_gpu_batch)
+    text += "; samples and speedup to the same target, over one GPU";
+  if (question.critical && question.one_gpu_batch)
+    text += "; samples to the same target, over one GPU at batch " +
+            count_text(*question.one_gpu_batch) + ", and speedup, over one GPU at the same batch";
   return wrapped(text);
 }
 

@@ -65,7 +65,6 @@ Answer answer(const Options& options) {
 }
 
 ExitCode predict(int argc, char** argv) {
-  if (const std::size_t columns = terminal_columns()) use_columns(columns);
   const ParsedOptions parsed = parse_options(argc, argv, version_text("ddpx-predict"));
   const Answer result = parsed.message ? Answer{*parsed.message} : answer(parsed.options);
   // In one piece, at the end: a failure prints nothing before it.

@@ -60,8 +60,8 @@ class Runner {
     warn_of_more_than_linear();
     warn_of_memory();
     if (query_.plan.asked()) decide();
-    document_.conditions_asked = query_.job.imbalance > 0 || query_.job.straggler > 0 ||
-                                 query_.job.loader || query_.spread_given;
+    document_.conditions_asked =
+        query_.job.imbalance || query_.job.straggler || query_.job.loader || query_.spread_given;
     return std::move(document_);
   }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }

@@ -1,5 +1,6 @@
 // Which link a setting's ranks use: see setting.hpp.
 #include <algorithm>
+#include <set>
 
 #include "model/error.hpp"
 #include "predict/setting.hpp"
@@ -27,11 +28,13 @@ const Link& link_at_channels(const Machine& machine, const Link& link, const Str
   if (measured == nullptr || measured->channels == 0 || measured->curves.empty()) return link;
   const std::string wanted = std::to_string(*strategy.channels);
   if (const Link* other = machine.find_link(link.name + "-" + wanted + "ch")) return *other;
-  std::string known = std::to_string(link.channels);
+  std::set<int> counts{link.channels};
   for (const Link& other : machine.links) {
     if (other.name == link.name + "-" + std::to_string(other.channels) + "ch")
-      known += ", " + std::to_string(other.channels);
+      counts.insert(other.channels);
   }
+  std::string known;
+  for (int count : counts) known += (known.empty() ? "" : ", ") + std::to_string(count);
   throw InputError("--strategy",
                    "'" + describe(strategy) + "' changes what " + link.name +
                        " costs, and machine " + machine.name + " has measured it with " + known +

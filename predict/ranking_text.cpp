@@ -51,7 +51,7 @@ std::string table(const std::vector<RankedStrategy>& rows, bool fits) {
     std::vector<TextTable::Column> columns{{"", true}, {"strategy", true}, {"step"}};
     if (interval) columns.push_back({"+-%"});
     for (const char* head : {"per s", "gain, %", "GB", "batch"}) columns.push_back({head});
-    TextTable table(std::move(columns));
+    TextTable table(std::move(columns), 2);
     for (const RankedStrategy& row : rows) {
       if (row.fits.value_or(true) != fits) continue;
       std::vector<std::string> cells{marks(row), shortened(short_strategy(row.strategy), longest),
@@ -99,6 +99,14 @@ std::string ranking_text(const ForecastDocument& document, const RankingRow& row
   if (some(false)) {
     text += (some(true) ? "\nDo not fit in " : "Nothing fits in ") + size_text(row.memory) + ":\n" +
             table(all, false);
+  }
+  if (!some(true)) {
+    const auto least = std::min_element(all.begin(), all.end(),
+                                        [](const RankedStrategy& a, const RankedStrategy& b) {
+                                          return a.memory.total() < b.memory.total();
+                                        });
+    text += "\n" + wrapped("The least is what " + short_strategy(least->strategy) + " needs: " +
+                           size_text(least->memory.total()) + " of " + size_text(row.memory) + ".");
   }
   text +=
       "\n" + wrapped(

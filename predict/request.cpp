@@ -17,7 +17,6 @@
 namespace ddpx {
 namespace {
 
-constexpr int kMostNics = 1024;
 const std::vector<NodeLayout> kOneGpu{{1, 1}};
 constexpr double kMostBatch = 1e9;
 
@@ -97,21 +96,6 @@ std::vector<NetworkSeries> networks_of(const Options& options, const std::option
   return list;
 }
 
-std::vector<Link> links_of(const Options& options, const Machine& machine,
-                           const Resolvers& resolvers) {
-  if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
-  std::vector<Link> list;
-  std::set<std::string> names;
-  for (const std::string& text : options.links) {
-    list.push_back(resolvers.link(text, machine));
-    if (!names.insert(list.back().name).second) {
-      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) +
-                                     "', which is already given");
-    }
-  }
-  return list;
-}
-
 std::vector<Strategy> strategies_of(const Options& options) {
   if (options.strategies.empty()) return {Strategy{}};
   std::vector<Strategy> list;
@@ -123,6 +107,19 @@ std::vector<Strategy> strategies_of(const Options& options) {
     }
   }
   return list;
+}
+
+// On one GPU only how often the optimizer steps is left of a strategy.
+void check_one_gpu(const std::vector<Strategy>& strategies, const Options& options) {
+  for (std::size_t i = 0; i < options.strategies.size(); ++i) {
+    Strategy left;
+    left.micro_batches = strategies[i].micro_batches;
+    if (strategies[i] != left)
+      throw InputError("--strategy",
+                       "'" + shown(options.strategies[i]) +
+                           "' cannot change a step on one GPU by anything but accumulate=K; leave "
+                           "the rest out or give --gpus 2 or more");
+  }
 }
 
 // Options that describe how ranks exchange gradients, when none do.
@@ -159,20 +156,7 @@ void check_exchange(const Query& query, const Options& options) {
   if (options.crossover) useless("--crossover");
   if (options.rank_strategies) useless("--rank-strategies");
   if (!options.requirements.empty()) useless("--require");
-  if (!options.strategies.empty()) useless("--strategy");
-}
-
-// What only nodes can use, and what nodes need.
-void use_nodes(Query& query, const Options& options, const Resolvers& resolvers) {
-  const bool several = std::any_of(query.gpus.begin(), query.gpus.end(),
-                                   [](const NodeLayout& layout) { return layout.nodes > 1; });
-  if (options.inter_link && !several)
-    throw InputError("--inter-link",
-                     "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
-  if (options.nics && !options.inter_link)
-    throw InputError("--nics", "counts NICs of --inter-link, which is missing");
-  if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
-  if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
+  check_one_gpu(query.strategies, options);
 }
 
 }  // namespace
@@ -204,6 +188,11 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   if (options.gpus || !steps.gpus) {
     if (gpus.size() != 1 || gpus.front().gpus() < 2)
       throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+    if (gpus.front().nodes > 1)
+      throw InputError("--gpus", "'" + shown(*options.gpus) +
+                                     "' spreads the GPUs over nodes, and --infer-link finds one "
+                                     "link that joins them all; give " +
+                                     std::to_string(gpus.front().gpus()));
     job.gpus = gpus.front().gpus();
   }
   if (steps.gpus && options.gpus && *steps.gpus != job.gpus)
@@ -252,8 +241,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.links = {Link{}};
     query.links.front().name = "none";
   } else {
-    query.links = links_of(options, query.machine, resolvers);
-    use_nodes(query, options, resolvers);
+    use_links(query, options, resolvers);
   }
   if (options.params) {
     use_measured_model(query, options, resolvers);
@@ -261,11 +249,14 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
     query.networks = networks_of(options, sweep, resolvers);
   }
   follow_captures(query, options);
+  warn_of_captures(query);
   use_plan(query, options, resolvers);
   if (sweep && sweep->key == "batch") {
     query.batches = sweep->values;
     query.batch_swept = true;
   }
+  // Samples to a target and a rate are those of one batch; plans of others are held against it.
+  if (query.batches.size() > 1) query.plan.one_gpu_batch = query.batches.front();
   return query;
 }
 

@@ -74,7 +74,7 @@ ModelSize size_of(const Machine& machine, const Job& job, const MeasuredModel& m
   };
   size.flags = [now, given_step_s](double parameters) {
     char text[80];
-    std::snprintf(text, sizeof text, "--params %.0f --step-time %.6gms", parameters,
+    std::snprintf(text, sizeof text, "--params %.0f --step-time %.9gms", parameters,
                   1e3 * given_step_s * parameters / now);
     return std::string(text);
   };

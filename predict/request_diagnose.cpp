@@ -126,6 +126,9 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
   if (word.kind == "busy") {
     once(point.busy.has_value());
     point.busy = parse_percent(kFlag, word.value, 1);
+    if (!(*point.busy > 0))
+      throw InputError(kFlag, "busy" + std::to_string(word.gpus) +
+                                  "=0% is a device that did nothing; accepted: above 0% to 100%");
   } else if (word.kind == "data") {
     once(point.data.has_value());
     point.data = time_of(kFlag, word.value);
@@ -249,6 +252,11 @@ void check_diagnosis(const Options& o, const MeasuredRun& run) {
   useless(o.nics && !o.inter_link, "--nics", "without --inter-link", "leave it out");
   if (o.inter_link && !o.gpus)
     throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
+  const std::vector<NodeLayout> layouts = gpus_of(o);
+  if (o.inter_link && std::none_of(layouts.begin(), layouts.end(),
+                                   [](const NodeLayout& l) { return l.gpus_per_node > 1; }))
+    throw InputError("--inter-link", "joins nodes of several GPUs, and '" + shown(*o.gpus) +
+                                         "' has one in each; give what joins them as --link alone");
   if (run.message) {
     if (!run.points.empty())
       throw InputError(kFlag, "message= of a trace and tN= of steps are two questions; give one");

@@ -1,6 +1,7 @@
 #include "predict/request_gpus.hpp"
 
 #include <cctype>
+#include <set>
 
 namespace ddpx {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 constexpr int kMostGpus = 1 << 20;
 constexpr int kMostNodes = 1 << 14;
 constexpr int kMostPerNode = 1024;
+constexpr int kMostNics = 1024;
 
 // "8" is one node of eight, "2x8" two.
 NodeLayout layout_of(const std::string& word) {
@@ -23,7 +25,58 @@ NodeLayout layout_of(const std::string& word) {
   return layout;
 }
 
+std::vector<Link> links_of(const Options& options, const Machine& machine,
+                           const Resolvers& resolvers) {
+  if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
+  std::vector<Link> list;
+  std::set<std::string> names;
+  for (const std::string& text : options.links) {
+    list.push_back(resolvers.link(text, machine));
+    if (!names.insert(list.back().name).second) {
+      throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) +
+                                     "', which is already given");
+    }
+  }
+  return list;
+}
+
+// What only nodes can use, and what nodes need.
+void use_nodes(Query& query, const Options& options, const Resolvers& resolvers) {
+  const bool several = std::any_of(query.gpus.begin(), query.gpus.end(),
+                                   [](const NodeLayout& layout) { return layout.nodes > 1; });
+  if (options.inter_link && !several)
+    throw InputError("--inter-link",
+                     "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
+  if (options.nics && !options.inter_link)
+    throw InputError("--nics", "counts NICs of --inter-link, which is missing");
+  if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
+  if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
+}
+
+// Whether every layout is of nodes with a GPU each, so that nothing travels inside one.
+bool alone_in_nodes(const Query& query) {
+  return query.inter_link &&
+         std::all_of(query.gpus.begin(), query.gpus.end(),
+                     [](const NodeLayout& layout) { return layout.gpus_per_node == 1; });
+}
+
 }  // namespace
+
+void use_links(Query& query, const Options& options, const Resolvers& resolvers) {
+  use_nodes(query, options, resolvers);
+  if (!alone_in_nodes(query)) {
+    query.links = links_of(options, query.machine, resolvers);
+    return;
+  }
+  if (!options.links.empty())
+    throw InputError("--link", "joins the GPUs inside a node, and '" + shown(*options.gpus) +
+                                   "' has one in each: nothing travels over it; leave it out "
+                                   "(--inter-link joins the nodes)");
+  // NCCL treats a GPU by what it could reach: the machine's own link says whether it has NVLink.
+  Link inside = query.machine.links.empty() ? Link{} : query.machine.links.front();
+  inside.name = query.inter_link->name;
+  query.links = {std::move(inside)};
+}
 
 std::vector<NodeLayout> gpus_of(const Options& options) {
   if (!options.gpus) return {{1, 2}};

@@ -30,6 +30,10 @@ auto distinct_list(std::string_view flag, const std::string& text, Parse parse) 
 // The layouts of --gpus; one node of two where there is none.
 [[nodiscard]] std::vector<NodeLayout> gpus_of(const Options& options);
 
+// The links between the query's GPUs, inside nodes and between them. Throws InputError for one that
+// nothing travels over, and for nodes that nothing joins.
+void use_links(Query& query, const Options& options, const Resolvers& resolvers);
+
 // Throws InputError that lists the names.
 [[nodiscard]] const GpuType& gpu_named(const std::string& name);
 

@@ -18,6 +18,15 @@ constexpr const char* kFlag = "--step-time";
 // Repeats of one step in fresh processes.
 constexpr double kStepError = 0.02;
 
+// A CPU is told by that alone: captures name its threads, machines its cores.
+bool same_device(const std::string& captured, const Device& device) {
+  if (captured.starts_with("CPU")) return device.multiprocessors == 0;
+  Device other;
+  other.name = captured;
+  const GpuType* type = gpu_type_of(other);
+  return type != nullptr ? type == gpu_type_of(device) : captured == device.name;
+}
+
 struct Steps {
   Seconds whole{};
   std::optional<Seconds> share{};  // at one rank's share of the batch
@@ -108,6 +117,21 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
   query.warnings.push_back(
       "--step-time is of your GPU, but copies and optimizer are priced on the memory of machine " +
       query.machine.name + " (" + query.machine.device.name + "); name yours by --machine");
+}
+
+void warn_of_captures(Query& query) {
+  for (const NetworkSeries& series : query.networks) {
+    if (!series.sweep.empty()) continue;
+    const Network network = series.at(0);
+    if (!network.captured || network.captured->device.empty() ||
+        same_device(network.captured->device, query.machine.device))
+      continue;
+    query.warnings.push_back(
+        "network " + network.name + " was captured on " + network.captured->device +
+        ": its kernels take what they took there, "
+        "and only the link and the rest are those of machine " +
+        query.machine.name + " (" + query.machine.device.name + "); capture it on such a device");
+  }
 }
 
 }  // namespace ddpx

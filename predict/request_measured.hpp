@@ -12,4 +12,8 @@ namespace ddpx {
 // it: how much faster a smaller batch is cannot be told from the first. Throws InputError.
 void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers);
 
+// Adds a warning for every network whose captured times are of another device than the query's
+// machine: nothing carries them over.
+void warn_of_captures(Query& query);
+
 }  // namespace ddpx

@@ -116,7 +116,7 @@ void check_imbalance(const Query& query, const std::string& text) {
   for (const NodeLayout& layout : query.gpus) {
     if (layout.gpus() > 1 && (fewest == 0 || layout.gpus() < fewest)) fewest = layout.gpus();
   }
-  if (fewest == 0 || query.job.imbalance <= fewest - 1) return;
+  if (fewest == 0 || *query.job.imbalance <= fewest - 1) return;
   throw InputError("--imbalance", "'" + shown(text) + "' is more than the fullest of " +
                                       std::to_string(fewest) +
                                       " ranks can have above the mean; accepted: 0 % to " +
@@ -143,15 +143,22 @@ void use_conditions(Query& query, const Options& options) {
       options.straggler->starts_with(kSpread) || options.straggler->starts_with(kSamples);
   if (!query.spread_given)
     query.job.straggler = parse_percent("--straggler", *options.straggler, kMostDelay);
+  // How far ranks differ is all of it: none is slow besides.
+  if (options.straggler->starts_with(kSpread)) query.job.straggler = 0;
 }
 
 void use_spread(Machine& machine, const Options& options) {
   if (!options.straggler) return;
   const std::string& text = *options.straggler;
   if (text.starts_with(kSamples)) {
-    const std::string value = text.substr(kSamples.size());
-    machine.sample_spread =
-        value == "0%" ? 0.0 : parse_percent("--straggler samples", value, kMostSampleSpread);
+    const double spread =
+        parse_percent("--straggler samples", text.substr(kSamples.size()), kMostSampleSpread);
+    // A model known by its step alone has a spread that is not the machine's.
+    if (!options.params && spread == machine.sample_spread)
+      throw InputError("--straggler", "'" + shown(text) + "' is what is taken of a --network on " +
+                                          "machine " + machine.name +
+                                          " and cannot change the answer; leave it out");
+    machine.sample_spread = spread;
     return;
   }
   if (!text.starts_with(kSpread)) return;

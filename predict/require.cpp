@@ -117,7 +117,7 @@ class Inverse {
     const Seconds latency = latency_of(s_.link);
     UnknownRow wide = solved(Unknown::link_bandwidth, "link bandwidth", axis, bandwidth.value(),
                              [&](double f) { return at(with_bandwidth(s_.link, f), s_.job); });
-    wide.flags = figures_for(wide, axis, [&](double f) {
+    add_figures(wide, axis, [&](double f) {
       return link_figures(bandwidth * f, std::max(latency, kShortest));
     });
     add(std::move(wide), network_, s_.job);
@@ -127,20 +127,21 @@ class Inverse {
     }
     UnknownRow quick = solved(Unknown::link_latency, "link latency", axis, latency.value(),
                               [&](double f) { return at(with_latency(s_.link, f), s_.job); });
-    quick.flags =
-        figures_for(quick, axis, [&](double f) { return link_figures(bandwidth, latency * f); });
+    add_figures(quick, axis, [&](double f) { return link_figures(bandwidth, latency * f); });
     add(std::move(quick), network_, s_.job);
   }
 
-  // The same answer of a link by two figures, as --link takes it; a link between nodes has two
-  // such pairs, and no answer in one.
-  [[nodiscard]] std::string figures_for(const UnknownRow& row, const Axis& axis,
-                                        const std::function<std::string(double)>& figures) {
-    if (row.solution.outcome != Outcome::boundary || s_.nodes > 1) return "";
+  // The same answer of a link by two figures, as --link takes it and so as it is solved for; a link
+  // between nodes has two such pairs, and no answer in one.
+  void add_figures(UnknownRow& row, const Axis& axis,
+                   const std::function<std::string(double)>& figures) {
+    if (row.solution.outcome != Outcome::boundary || s_.nodes > 1) return;
     const Solution answer = solve(requirement_, axis, [&](double f) {
       return at(link_from_figures("--link", figures(f)), s_.job);
     });
-    return answer.outcome == Outcome::boundary ? "--link " + figures(answer.value) : "";
+    if (answer.outcome != Outcome::boundary) return;
+    row.flags = "--link " + figures(answer.value);
+    row.flags_reached = answer.reached;
   }
 
   void vary_batch() {
@@ -204,7 +205,10 @@ class Inverse {
     const double size = row.solution.value;
     Network network = size_->at(size);
     row.parameters = network.parameters();
-    if (size_->flags && row.solution.outcome == Outcome::boundary) row.flags = size_->flags(size);
+    if (size_->flags && row.solution.outcome == Outcome::boundary) {
+      row.flags = size_->flags(size);
+      row.flags_reached = row.solution.reached;
+    }
     return network;
   }
 
@@ -220,7 +224,7 @@ class Inverse {
     if (counts.last() > 0) row_.useful = counts.useful();
     row_.gpus_step = each;
     // One GPU has a speedup of 1, every efficiency and no exchange; it is no answer.
-    const double fewest = nodes ? 1 : 2;
+    const double fewest = each > 1 ? 1 : 2;
     const Axis axis{fewest, static_cast<double>(counts.last()),
                     static_cast<double>(nodes ? s_.nodes : s_.job.gpus), 1};
     if (axis.now > axis.high) return;

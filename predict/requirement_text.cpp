@@ -1,6 +1,7 @@
 #include "predict/requirement_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -27,15 +28,16 @@ std::string required_text(const Requirement& r) {
   return with_unit(r.metric, digits(r.value * shown_scale(r.metric), 10));
 }
 
-// With as many digits as keep the value on its side of what is required.
+// With as many digits as keep the value on its side of what is required; what no digit tells from
+// it without meeting it is a tie.
 std::string metric_text(const Requirement& r, double value) {
   const double shown = value * shown_scale(r.metric);
+  const auto kept = [&](const std::string& text) {
+    return r.met_by(std::strtod(text.c_str(), nullptr) / shown_scale(r.metric)) == r.met_by(value);
+  };
   std::string text = three_digits(shown);
-  for (int count = 4; count <= 9; ++count) {
-    const double read = std::strtod(text.c_str(), nullptr) / shown_scale(r.metric);
-    if (r.met_by(read) == r.met_by(value)) break;
-    text = digits(shown, count);
-  }
+  for (int count = 4; count <= 9 && !kept(text); ++count) text = digits(shown, count);
+  if (!kept(text)) return with_unit(r.metric, three_digits(shown)) + " (a tie)";
   return with_unit(r.metric, text);
 }
 
@@ -44,6 +46,16 @@ std::string asked(const Requirement& requirement) {
   std::string noun(name(requirement.metric));
   if (share) noun = "communication share";
   return noun + (share ? " of at most " : " of at least ") + required_text(requirement);
+}
+
+constexpr int kLinkDigits = 6;  // as many as keep a link fed back on its side of a jump
+
+// To kLinkDigits, up or down.
+double rounded(double value, bool up) {
+  const double digit = std::pow(10, std::floor(std::log10(value)) - (kLinkDigits - 1));
+  constexpr double kSlack = 1e-9;  // of a value that has no more digits
+  const double steps = value / digit;
+  return (up ? std::ceil(steps - kSlack) : std::floor(steps + kSlack)) * digit;
 }
 
 std::string value_text(const UnknownRow& row, double value) {
@@ -57,6 +69,19 @@ std::string value_text(const UnknownRow& row, double value) {
   }
 }
 
+// The end of what meets a requirement, from which on up, or down to which: a link's is rounded to
+// the side that meets it.
+std::string end_text(const UnknownRow& row, double value, bool at_least) {
+  switch (row.unknown) {
+    case Unknown::link_bandwidth:
+      return rate_text(BytesPerSecond(rounded(value, at_least)), kLinkDigits);
+    case Unknown::link_latency:
+      return time_text(Seconds(rounded(value, at_least)), kLinkDigits);
+    default:
+      return value_text(row, value);
+  }
+}
+
 bool scales_link(const UnknownRow& row) {
   return row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
 }
@@ -65,8 +90,8 @@ std::string needed_text(const UnknownRow& row, bool with_ratio) {
   const Solution& s = row.solution;
   if (s.outcome == Outcome::never) return "no value";
   if (s.outcome == Outcome::always) return "any value";
-  return std::string(s.at_least ? "at least " : "at most ") + value_text(row, s.value) +
-         (with_ratio && scales_link(row) ? " (x" + three_digits(s.value / row.now) + ")" : "") +
+  return std::string(s.at_least ? "at least " : "at most ") + end_text(row, s.value, s.at_least) +
+         (with_ratio && scales_link(row) ? " (x" + digits(s.value / row.now, 3) + ")" : "") +
          (row.fits ? "" : " (does not fit)");
 }
 
@@ -80,24 +105,35 @@ std::string ranges_text(const UnknownRow& row) {
     if (i > 0) text += i + 1 == ranges.size() ? " and " : ", ";
     const auto& [from, to] = ranges[i];
     if (!from) {
-      text += "up to " + value_text(row, *to);
+      text += "up to " + end_text(row, *to, false);
     } else if (!to) {
-      text += "from " + value_text(row, *from) + " on";
+      text += "from " + end_text(row, *from, true) + " on";
     } else if (*from == *to) {
       text += "at " + value_text(row, *from);
     } else {
-      text += "from " + value_text(row, *from) + " to " + value_text(row, *to);
+      text += "from " + end_text(row, *from, true) + " to " + end_text(row, *to, false);
     }
   }
   return wrapped(text + ".", {.rest = 2});
 }
 
-std::string flags_text(const UnknownRow& row) {
+// Where no value gives what is required, for the metric jumps past it.
+std::string jump_text(const UnknownRow& row, const Requirement& requirement) {
+  const Solution& s = row.solution;
+  const bool whole = !scales_link(row) && row.what != "parameters";
+  if (whole || !s.jumps(requirement)) return "";
+  return wrapped("- " + row.what + ": jumps there, from " + metric_text(requirement, s.beyond) +
+                     " just " + (s.at_least ? "below" : "above") + ".",
+                 {.rest = 2});
+}
+
+std::string flags_text(const UnknownRow& row, const Requirement& requirement) {
   if (row.flags.empty()) return "";
   const std::string what = scales_link(row) ? row.what + " of a link by two figures: "
                                             : row.what + " " + value_text(row, row.solution.value) +
                                                   ", the step in proportion: ";
-  return wrapped("- " + what + row.flags, {.rest = 2});
+  return wrapped("- " + what + row.flags + " (" + metric_text(requirement, row.flags_reached) + ")",
+                 {.rest = 2});
 }
 
 std::string reached_text(const UnknownRow& row, const Requirement& requirement, bool where) {
@@ -129,7 +165,7 @@ std::string crossing_text(const UnknownRow& row) {
   if (s.outcome == Outcome::always) return "Another GPU pays at every " + row.what + " looked at.";
   if (s.outcome == Outcome::never)
     return "At no " + row.what + " looked at does another GPU pay: at best " +
-           factor_text(s.reached) + " at " + value_text(row, s.value) + ".";
+           metric_text({Metric::speedup, 1}, s.reached) + " at " + value_text(row, s.value) + ".";
   return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") + row.what + " " +
          value_text(row, s.value) +
          (row.what == "parameters"
@@ -169,23 +205,26 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
                            : "Nothing alone can meet it; the best each could do:";
   text = wrapped(text) + "\n";
   text += unknowns_text(row) + "\n";
-  for (const UnknownRow& unknown : row.unknowns) text += ranges_text(unknown) + flags_text(unknown);
+  for (const UnknownRow& unknown : row.unknowns)
+    text += ranges_text(unknown) + jump_text(unknown, row.requirement) +
+            flags_text(unknown, row.requirement);
   const bool scaled =
       std::any_of(row.unknowns.begin(), row.unknowns.end(), [](const UnknownRow& u) {
         return scales_link(u) && u.solution.outcome == Outcome::boundary;
       });
   // A link by figures has its comma: it is what the flags say.
   if (scaled && row.of.nodes > 1) {
-    text += wrapped(
-        "xN: the links within nodes and between them, both with their curves scaled by N; figures "
-        "are those within a node.");
+    const bool alone = row.of.nodes == job.gpus;  // in its node
+    text += wrapped("xN: the link" + std::string(alone ? "" : "s within nodes and") + " between " +
+                    (alone ? "nodes" : "them, both") + " with " + (alone ? "its" : "their") +
+                    " curves scaled by N; figures are of an all-reduce over all ranks.");
   } else if (scaled && row.of.link.find(',') == std::string::npos) {
     text += wrapped("xN: this link with its curves scaled by N.");
   }
   if (row.useful) text += wrapped(useful_text(row));
   if (row.crossing)
     text += wrapped(crossing_text(*row.crossing)) + ranges_text(*row.crossing) +
-            flags_text(*row.crossing);
+            flags_text(*row.crossing, {Metric::speedup, 1});
   for (const std::string& left : row.left_out)
     text += wrapped("- not varied: " + ascii(left), {.rest = 2});
   return text;

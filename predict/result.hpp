@@ -85,6 +85,7 @@ struct CrossoverRow {
   std::string link;
   std::string strategy;
   std::optional<double> batch_per_rank;  // held fixed along parameters
+  int ranks_sharing_batch = 1;           // every batch here is split over so many
   SweepAxis axis = SweepAxis::parameters;
   double sweep_low = 0;  // first and last point, on the axis
   double sweep_high = 0;

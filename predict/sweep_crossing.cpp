@@ -130,6 +130,7 @@ std::optional<CrossoverRow> crossover(const Setting& setting, const NetworkSerie
   result.link = setting.link.name;
   result.strategy = describe(setting.job.strategy);
   if (axis == SweepAxis::parameters) result.batch_per_rank = setting.job.batch_per_rank;
+  result.ranks_sharing_batch = setting.job.ranks_sharing_batch();
   result.axis = axis;
   result.sweep_low = sweep.front().x;
   result.sweep_high = sweep.back().x;

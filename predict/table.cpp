@@ -28,6 +28,8 @@ struct Field {
   std::string label;    // in the line above, before the value all rows share
 };
 
+bool outside(const ForecastRow& row) { return row.forecast.extrapolated; }
+
 // A break-even batch is known to 1 %; batches are whole.
 std::string batch_text(double batch) { return count_text(std::ceil(batch - 1e-6)); }
 
@@ -57,8 +59,9 @@ std::vector<Field> fields(const ForecastDocument& document) {
   always("params", false, 3, [](const ForecastRow& r) { return amount_text(r.parameters); });
   always("step", false, 5,
          [](const ForecastRow& r) { return time_text(Seconds(r.forecast.step_time_s.value)); });
-  always("speedup (90 %)", false, 0,
-         [](const ForecastRow& r) { return interval_text(r.forecast.speedup); });
+  always("speedup (90 %)", false, 0, [](const ForecastRow& r) {
+    return (outside(r) ? kOutsideMark : "") + interval_text(r.forecast.speedup);
+  });
   always("comm", false, 2,
          [](const ForecastRow& r) { return percent_text(r.forecast.step.communication_share()); });
   always("bound by", true, 1, [](const ForecastRow& r) {
@@ -85,7 +88,10 @@ TextTable table_of(const ForecastDocument& document, const std::vector<Field>& f
   std::vector<TextTable::Column> columns;
   columns.reserve(fields.size());
   for (const Field& field : fields) columns.push_back(field.column);
-  TextTable table(std::move(columns));
+  const auto keys = std::find_if_not(fields.begin(), fields.end(),
+                                     [](const Field& field) { return field.varies; }) -
+                    fields.begin();
+  TextTable table(std::move(columns), static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, keys)));
   for (const ForecastRow& row : document.rows) {
     std::vector<std::string> cells;
     cells.reserve(fields.size());
@@ -162,11 +168,12 @@ std::string crossovers_text(const ForecastDocument& document) {
   std::string text;
   for (const CrossoverRow& c : document.crossovers) {
     if (!c.break_even_batch_per_rank) continue;
-    text += wrapped("Break-even batch for the largest network swept, " +
-                        setting_text(c.gpus, document.device, c.link) + ", " + ascii(c.strategy) +
-                        ": pays from " + batch_text(*c.break_even_batch_per_rank) +
-                        " samples per rank on.",
-                    {.rest = 2});
+    text += wrapped(
+        "Break-even batch for the largest network swept, " +
+            setting_text(c.gpus, document.device, c.link) + ", " + ascii(c.strategy) +
+            ": pays from " + batch_text(*c.break_even_batch_per_rank) +
+            (c.ranks_sharing_batch > 1 ? " samples of all ranks on." : " samples per rank on."),
+        {.rest = 2});
   }
   return text;
 }

@@ -26,12 +26,13 @@ std::string range_text(double low, double high) {
 
 bool plain(const std::string& strategy) { return strategy == describe(Strategy{}); }
 
-std::string axis_noun(SweepAxis axis) {
-  return axis == SweepAxis::parameters ? " parameters" : " samples per rank";
+std::string axis_noun(const CrossoverRow& row) {
+  if (row.axis == SweepAxis::parameters) return " parameters";
+  return row.ranks_sharing_batch > 1 ? " samples of all ranks" : " samples per rank";
 }
 
-std::string crossing_text(const Crossing& c, SweepAxis axis) {
-  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(axis) +
+std::string crossing_text(const CrossoverRow& row, const Crossing& c) {
+  return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(row) +
          " (90 %: " + range_text(c.x.low, c.x.high) + ")";
 }
 
@@ -40,7 +41,7 @@ std::string target_text(const CrossoverRow& c) {
   if (!c.lowest_target_speedup) return "";
   std::string text = " In time to target it ";
   if (!c.target_crossings.empty())
-    return text + "pays " + crossing_text(c.target_crossings.front(), c.axis) + ".";
+    return text + "pays " + crossing_text(c, c.target_crossings.front()) + ".";
   const std::string range = factor_text(c.lowest_target_speedup->value) + " to " +
                             factor_text(c.highest_target_speedup->value);
   return text + (c.lowest_target_speedup->value >= 1 ? "is faster" : "is slower") +
@@ -51,7 +52,7 @@ std::string without_crossing(const CrossoverRow& c) {
   const std::string range =
       factor_text(c.lowest_speedup.value) + " to " + factor_text(c.highest_speedup.value);
   const std::string sizes = c.axis == SweepAxis::parameters ? "size" : "batch";
-  const std::string where = " (" + range_text(c.sweep_low, c.sweep_high) + axis_noun(c.axis) + ")";
+  const std::string where = " (" + range_text(c.sweep_low, c.sweep_high) + axis_noun(c) + ")";
   if (c.lowest_speedup.low > 1) return "pays at every " + sizes + " swept" + where + ": " + range;
   if (c.highest_speedup.high < 1)
     return "does not pay at any " + sizes + " swept" + where + ": " + range;
@@ -77,7 +78,7 @@ std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow&
   if (c.crossings.empty()) return text + without_crossing(c) + "." + target_text(c);
   text += "pays ";
   for (std::size_t i = 0; i < c.crossings.size() && i < 3; ++i) {
-    text += (i == 0 ? "" : ", and again ") + crossing_text(c.crossings[i], c.axis);
+    text += (i == 0 ? "" : ", and again ") + crossing_text(c, c.crossings[i]);
   }
   if (c.crossings.size() > 3)
     text += ", and so on: " + std::to_string(c.crossings.size()) + " crossings in all";
@@ -87,11 +88,14 @@ std::string sweep_sentence(const ForecastDocument& document, const CrossoverRow&
 std::string row_sentence(const ForecastDocument& document, const ForecastRow& row) {
   const std::string amount = " (" + amount_text(row.parameters) + " parameters)";
   if (row.job.gpus == 1) {
+    // What waits for data takes as long as they do.
+    const bool measured = row.forecast.one_gpu_measured && plain(describe(row.job.strategy)) &&
+                          !(row.forecast.step.term(Term::loader).value() > 0);
     return "On 1 x " + short_name(document.device) + ", a step of " + short_name(row.network) +
-           amount + " at " + batch_text(row.job) + " takes " +
-           time_text(Seconds(row.forecast.step_time_s.value)) +
-           (row.forecast.one_gpu_measured && describe(row.job.strategy) == "ddp" ? " (measured)."
-                                                                                 : ".");
+           amount + " at " + batch_text(row.job) +
+           (plain(describe(row.job.strategy)) ? "" : " with " + describe(row.job.strategy)) +
+           " takes " + time_text(Seconds(row.forecast.step_time_s.value)) +
+           (measured ? " (measured)." : ".");
   }
   const Interval& s = row.forecast.speedup;
   const std::string numbers =
@@ -169,7 +173,7 @@ std::string verdicts_in_words(const ForecastDocument& document) {
   for (std::size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i)
     text += wrapped(sentences[i]);
   if (all > kMostSentences)
-    text += "(" + std::to_string(all - kMostSentences) + " more verdicts: see the table)\n";
+    text += wrapped("(" + std::to_string(all - kMostSentences) + " more verdicts: see the table)");
   return text;
 }
 
@@ -186,6 +190,7 @@ std::string grounds_in_words(const ForecastDocument& document) {
           (borrowed.size() == 1 ? " borrowed constant" : " borrowed constants");
   text += "; " + std::to_string(outside) + " of " + std::to_string(document.rows.size()) +
           (document.rows.size() == 1 ? " row" : " rows") + " outside the calibration" +
+          (outside > 0 ? std::string(" (") + kOutsideMark + ")" : "") +
           (document.rows.front().explanation ? "." : "; --explain names them.");
   return wrapped(text);
 }

@@ -7,6 +7,9 @@
 
 namespace ddpx {
 
+// Before the speedup of a row outside the calibration.
+inline constexpr const char* kOutsideMark = "~";
+
 // One sentence per sweep, or per row where nothing is swept, each wrapped to lines of kColumns; a
 // long answer ends in how many were left to the table.
 [[nodiscard]] std::string verdicts_in_words(const ForecastDocument& document);

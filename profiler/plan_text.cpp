@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
 #include <set>
 
 #include "profiler/plan.hpp"
+#include "text/page.hpp"
+#include "text/table.hpp"
 
 namespace ddpx {
 namespace {
@@ -34,15 +34,19 @@ std::string kind_of(const Work& work) {
   return std::visit(Word{}, std::get<Operation>(work));
 }
 
-std::string list(const std::set<double>& values) {
-  std::string text;
-  for (double v : values) {
-    char word[32];
-    std::snprintf(word, sizeof word, "%s%.0f", text.empty() ? "" : ", ", v);
-    text += word;
-  }
+std::string printed(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
   return text;
 }
+
+std::string list(const std::set<double>& values) {
+  std::string text;
+  for (double v : values) text += (text.empty() ? "" : ", ") + printed("%.0f", v);
+  return text;
+}
+
+std::string seconds_text(Seconds time) { return printed("%.1f s", time.value()); }
 
 struct Row {
   std::size_t count = 0;
@@ -68,22 +72,18 @@ std::string plan_text(const Plan& plan) {
       batches.insert(product->rows);
     }
   }
-  std::array<char, 200> line{};
-  std::string text;
-  const auto print = [&](const char* format, auto... values) {
-    std::snprintf(line.data(), line.size(), format, values...);
-    text += line.data();
-  };
-  print("%-32s %6s %9s\n", "To measure", "count", "about");
+  TextTable table({{"To measure", true, 32}, {"count", false, 5}, {"about", false, 8}});
   for (const std::string& kind : order)
-    print("%-32s %6zu %7.1f s\n", kind.c_str(), rows[kind].count, rows[kind].time.value());
-  print("%-32s %6zu %7.1f s of %.4g s\n", "together", plan.tasks.size(), plan.estimate.value(),
-        plan.budget.value());
-  if (!widths.empty()) text += "widths " + list(widths) + "; batches " + list(batches) + "\n";
+    table.add({kind, std::to_string(rows[kind].count), seconds_text(rows[kind].time)});
+  table.add({"together", std::to_string(plan.tasks.size()), seconds_text(plan.estimate)});
+  std::string text = table.text();
+  text += wrapped("a budget of " + printed("%.4g s", plan.budget.value()));
+  if (!widths.empty())
+    text += wrapped("widths " + list(widths) + "; batches " + list(batches), {.rest = 2});
   if (plan.left_out > 0)
-    print("%zu finer points are left out to keep to the budget\n", plan.left_out);
-  text += "times rest on " + plan.rates_origin + "\n";
-  return text;
+    text +=
+        wrapped(std::to_string(plan.left_out) + " finer points are left out to keep to the budget");
+  return text + wrapped("times rest on " + plan.rates_origin, {.rest = 2});
 }
 
 }  // namespace ddpx

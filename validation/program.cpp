@@ -12,6 +12,7 @@
 #include "report/validation_document.hpp"
 #include "report/validation_words.hpp"
 #include "report/words.hpp"
+#include "text/page.hpp"
 #include "validation/compare.hpp"
 #include "validation/prepare.hpp"
 #include "validation/resolve.hpp"
@@ -98,7 +99,7 @@ class Answer {
   void add(report::ReportFile file) { answer_.files.push_back(std::move(file)); }
   void say(const std::string& sentence) {
     if (where_.empty()) where_ = "\n";
-    where_ += report::wrapped(sentence + ".", 2);
+    where_ += wrapped(sentence + ".", {.rest = 2});
   }
 
   const ValidateOptions& options_;

@@ -185,6 +185,15 @@ TEST_F(ValidateCli, takes_the_machine_that_the_runs_name_and_a_link_by_file) {
   EXPECT_THAT(result.err, HasSubstr("named by"));
 }
 
+// Runs that name no machine are not silently those of two T4.
+TEST_F(ValidateCli, says_which_machine_it_took_and_which_others_there_are) {
+  const std::string runs = write("runs.json", runs_with("mlp:width=2048,depth=8", 2, "pcie", ""));
+  const ProgramResult result = validate({"--measured", runs});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("machine t4x2, shipped"));
+  EXPECT_THAT(result.err, HasSubstr("--machine takes another: t4x2-sustained, h200x2"));
+}
+
 TEST_F(ValidateCli, a_full_disk_is_an_error_and_leaves_no_half_file) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   expect_refusal(validate({"--measured", kRuns, "--html", "/dev/full"}),

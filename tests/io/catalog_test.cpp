@@ -52,6 +52,7 @@ TEST_F(Catalog, without_a_calibrated_machine_the_shipped_one_is_taken_and_named)
   const FoundMachine found = default_machine();
   EXPECT_EQ(found.machine.name, "t4x2");
   EXPECT_THAT(found.note, HasSubstr("shipped"));
+  EXPECT_THAT(found.note, HasSubstr("--machine takes another: t4x2-sustained, h200x2"));
 }
 
 TEST_F(Catalog, the_gpu_machine_calibrated_last_is_taken_and_a_cpu_machine_only_when_named) {

@@ -195,6 +195,30 @@ TEST(ForecastJson, a_sweep_over_batches_names_its_crossing_so) {
   expect_interval(crossing.at("batch_per_rank"), 4e6, 3.5e6, 4.5e6);
 }
 
+// 1024 samples over four ranks are 256 on each, wherever a batch is named.
+TEST(ForecastJson, a_batch_is_that_of_each_rank_under_strong_scaling_too) {
+  ForecastDocument d = document();
+  d.rows[0].job.scaling = Scaling::strong;
+  d.rows[0].job.batch_per_rank = 1024;
+  d.rows[0].break_even_batch_per_rank = 2048;
+  d.crossovers[0].ranks_sharing_batch = 4;
+  d.crossovers[0].batch_per_rank = 1024;
+  const Document out = parsed(d);
+  const Reader row = Reader(out).at("rows").elements().front();
+  EXPECT_EQ(row.at("batch_per_rank").number(), 256);
+  EXPECT_EQ(row.at("break_even_batch_per_rank").number(), 512);
+  const Reader sweep = Reader(out).at("sweeps").elements().front();
+  EXPECT_EQ(sweep.at("batch_per_rank").number(), 256);
+  EXPECT_EQ(sweep.at("break_even_batch_per_rank").number(), 128);
+  EXPECT_EQ(sweep.at("high").number(), 1e9) << "parameters";
+  d.crossovers[0].axis = SweepAxis::batch_per_rank;
+  d.crossovers[0].batch_per_rank.reset();
+  const Document along = parsed(d);
+  const Reader crossing = Reader(along).at("crossovers").elements().front();
+  EXPECT_EQ(crossing.at("batch_per_rank").at("value").number(), 1e6);
+  EXPECT_EQ(Reader(along).at("sweeps").elements().front().at("high").number(), 2.5e8);
+}
+
 TEST(ForecastJson, what_has_no_number_is_null) {
   ForecastDocument d = document();
   d.rows[0].width.reset();

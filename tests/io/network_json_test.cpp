@@ -78,6 +78,10 @@ TEST(NetworkJson, a_capture_is_read_back_field_by_field) {
   EXPECT_EQ(read.captured->broadcast_bytes, (std::vector<double>{4096, 8}));
   EXPECT_EQ(read.captured->gradient_element_bytes, 2);
   EXPECT_EQ(read.captured->kernels, 605);
+  EXPECT_TRUE(read.captured->device.empty());
+  const Network of_a_gpu =
+      network_from_json(to_json(given, {{"device", "Tesla T4"}}), "given.json");
+  EXPECT_EQ(of_a_gpu.captured->device, "Tesla T4");
   EXPECT_EQ(read.layers[0].backward_launches, given.layers[0].backward_launches);
 }
 

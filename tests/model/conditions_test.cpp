@@ -52,7 +52,7 @@ TEST(Steps, wait_for_the_fullest_or_the_slowest_rank_whichever_is_later) {
   EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.25 * 8);
   job.straggler = 0.5;
   EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.5 * 8);
-  EXPECT_EQ(job.one_gpu().straggler, 0);
+  EXPECT_FALSE(job.one_gpu().straggler);
 }
 
 TEST(Steps, take_as_long_as_their_data) {
@@ -81,6 +81,22 @@ TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
   // A loader that one GPU exhausts makes every other GPU useless.
   job.loader = Loader{0.1 * free.samples_per_s.value, false};
   EXPECT_DOUBLE_EQ(point_forecast(m, line_link(0, 1e6), network, job).speedup.value, 1);
+}
+
+// A step that waits ten times as long for its data as it works is that long however fast the
+// device.
+TEST(Throughput, of_loaders_that_set_the_pace_is_as_sure_as_they_are) {
+  Machine m = machine();
+  m.residual = 0.05;
+  const Network& network = test::three_layers();
+  Job job = one_bucket_per_tensor();
+  const Forecast free = forecast(m, line_link(0, 1e6), network, job);
+  EXPECT_GT(free.step_time_s.high, 1.05 * free.step_time_s.value);
+  job.loader = Loader{free.samples_per_s.value / 11, false};
+  const Forecast fed = forecast(m, line_link(0, 1e6), network, job);
+  EXPECT_NEAR(fed.step_time_s.value, 11 * free.step_time_s.value, 1e-9);
+  EXPECT_DOUBLE_EQ(fed.step_time_s.low, fed.step_time_s.value);
+  EXPECT_DOUBLE_EQ(fed.step_time_s.high, fed.step_time_s.value);
 }
 
 TEST(Conditions, each_carry_their_own_figure) {
@@ -145,6 +161,21 @@ TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
     EXPECT_EQ(found[i].lost, 0);
   }
   EXPECT_DOUBLE_EQ(found[3].figure, job.samples_per_step() / total(s)) << "what it would need";
+}
+
+TEST(Conditions, that_are_known_to_be_ideal_are_known_and_cost_nothing) {
+  Job job = one_bucket_per_tensor();
+  const Step without = step(machine(), line_link(0, 1e6), job);
+  job.imbalance = 0;
+  job.straggler = 0;
+  const Step s = step(machine(), line_link(0, 1e6), job);
+  EXPECT_EQ(total(s), total(without));
+  const auto found = conditions(s, 0, job);
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_TRUE(found[i].known && found[i].holds()) << name(found[i].kind);
+    EXPECT_EQ(found[i].figure, 1);
+    EXPECT_EQ(found[i].lost, 0);
+  }
 }
 
 }  // namespace

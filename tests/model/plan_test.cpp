@@ -87,6 +87,20 @@ TEST(Plans, to_a_target_pay_for_the_larger_batch_in_samples) {
   EXPECT_EQ(*plan.target_verdict, Verdict::does_not_pay) << "1.9 times the samples per second";
 }
 
+// Samples known at batch 256, a plan of one GPU at 2048: 1 + 2 against 1 + 1/4 of E_min.
+TEST(Plans, of_several_batches_are_held_against_one_of_them) {
+  PlanQuestion question;
+  question.samples = 1e6;
+  question.learning_rate = 0.1;
+  question.critical = CriticalBatch{1024, 1024, false};
+  question.one_gpu_batch = 256;
+  const Plan plan = plan_of(question, of_rate(1000, 1), on(1, 2048), {1, 1}, "none");
+  EXPECT_DOUBLE_EQ(plan.samples_ratio->value, 3 / 1.25);
+  EXPECT_DOUBLE_EQ(plan.target_s->value, 2400);
+  EXPECT_DOUBLE_EQ(*plan.learning_rate, 0.8);
+  EXPECT_DOUBLE_EQ(plan.target_speedup->value, 1) << "one GPU is one GPU at any batch";
+}
+
 TEST(Plans, of_one_gpu_with_plain_steps_are_the_measure) {
   PlanQuestion question;
   question.samples = 1e6;

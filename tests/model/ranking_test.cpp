@@ -85,6 +85,24 @@ TEST(Ranking, a_gain_whose_interval_holds_0_is_none) {
   EXPECT_EQ(find(rows, "ddp,bucket=1KB").verdict, Gain::gains);
 }
 
+// Data that take 100 s a step, whatever the strategy; the device is done in 14.
+TEST(Ranking, loaders_that_set_the_pace_leave_nothing_to_be_unsure_of_and_nothing_to_gain) {
+  Question question;
+  question.job.loader = Loader{question.job.samples_per_step() / 100, false};
+  const auto rows = ranked(question, {"ddp", "compress=bf16", "zero=1", "accumulate=2"});
+  for (const RankedStrategy& row : rows) {
+    EXPECT_DOUBLE_EQ(row.samples_per_s.value, question.job.loader->rate(2));
+    EXPECT_DOUBLE_EQ(row.samples_per_s.low, row.samples_per_s.high) << describe(row.strategy);
+    EXPECT_EQ(row.verdict, Gain::none);
+    EXPECT_NEAR(row.gain.low, 0, 1e-12) << describe(row.strategy);
+    EXPECT_NEAR(row.gain.high, 0, 1e-12) << describe(row.strategy);
+  }
+  const std::vector<std::string> notes = rank_strategies(question.of()).notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.starts_with("the loaders set the pace of");
+  }));
+}
+
 TEST(Ranking, what_no_run_validated_has_a_wider_interval) {
   const auto rows = ranked(Question(), {"compress=fp16", "compress=bf16"});
   const RankedStrategy& run = find(rows, "ddp,compress=fp16");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/conditions.hpp"
+#include "model/memory.hpp"
 #include "tests/model/random_step.hpp"
 
 namespace ddpx {
@@ -32,6 +33,45 @@ TEST(EveryStep, has_terms_that_are_not_negative_and_add_up_to_it) {
     ASSERT_GE(step.communication_share(), 0);
     ASSERT_LE(step.communication_share(), 1);
     ASSERT_LE(step.communication_busy_share(), 1 + 1e-9);
+  }
+}
+
+// Nobody to exchange with: what a strategy does about exchanges costs one GPU nothing.
+TEST(EveryStep, of_one_gpu_is_its_own_work_alone) {
+  Random random(9);
+  for (int round = 0; round < kRounds; ++round) {
+    Setting s = random_setting(random);
+    s.job.gpus = 1;
+    s.job.strategy.hybrid.reset();
+    const Step step = StepModel(s.machine, s.link, s.network, s.job).run();
+    for (const Term term : {Term::contention, Term::copies, Term::compression,
+                            Term::exposed_communication, Term::framework, Term::imbalance})
+      ASSERT_EQ(step.term(term).value(), 0) << name(term) << " " << describe(s.job.strategy);
+    ASSERT_EQ(step.communication_busy.value(), 0);
+    Job plain = s.job;
+    plain.strategy = Strategy{};
+    plain.strategy.micro_batches = s.job.strategy.micro_batches;
+    ASSERT_EQ(step.total().value(),
+              StepModel(s.machine, Link{}, s.network, plain).run().total().value())
+        << describe(s.job.strategy);
+  }
+}
+
+// All ranks together hold every parameter, gradient and moment at least once; a rank that is not
+// sharded holds them all itself.
+TEST(EveryStep, needs_memory_for_the_parameters_it_trains) {
+  Random random(10);
+  for (int round = 0; round < kRounds; ++round) {
+    const Setting s = random_setting(random);
+    const MemoryParts parts = memory_parts(s.network, s.job);
+    const double least = 2 * kGradientBytes * s.network.parameters();  // SGD: no moments
+    const bool shared = s.job.gpus > 1 && s.job.strategy.sync;
+    const bool sharded = shared && s.job.strategy.sharding != Sharding::none;
+    ASSERT_GE(parts.state.value() * (sharded ? s.job.gpus : 1), least * (1 - 1e-12))
+        << describe(s.job.strategy);
+    ASSERT_GE(parts.total().value(), parts.state.value());
+    ASSERT_GE(parts.total().value(),
+              kGradientBytes * s.network.parameters() / (sharded ? s.job.gpus : 1));
   }
 }
 

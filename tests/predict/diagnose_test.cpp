@@ -127,10 +127,23 @@ TEST(Diagnose, equal_wall_times_name_no_rank) {
   o.rank_wall.reset();
   o.rank_compute = "93ms,292.2ms,93ms,93.1ms";
   EXPECT_THAT(text_for(o), HasSubstr("rank 1 computes longer than the median rank by 199 ms"));
+  o.rank_wall = "293ms,292.2ms,293ms,293.1ms";
+  EXPECT_THAT(text_for(o), Not(HasSubstr("--rank-compute"))) << "it is there";
+  o.rank_wall.reset();
   o.rank_compute.reset();
   o.rank_data = "10.4ms,10.4ms,199.7ms,10.4ms";
   EXPECT_THAT(text_for(o), HasSubstr("rank 2 waits for data longer than the median rank by "
                                      "189 ms"));
+}
+
+// One GPU's share of the work takes 100 ms; ranks that are done in 20 did other work.
+TEST(Diagnose, ranks_that_compute_a_fraction_of_one_gpus_step_are_told) {
+  Options o = run_of("t1=100ms,t4=150ms");
+  o.rank_compute = "20ms,20ms,21ms,20ms";
+  EXPECT_THAT(text_for(o), HasSubstr("Ranks compute 20.0 ms where one GPU's step has it take 100 "
+                                     "ms"));
+  o.rank_compute = "80ms,81ms,82ms,80ms";
+  EXPECT_THAT(text_for(o), Not(HasSubstr("Ranks compute")));
 }
 
 TEST(Diagnose, rates_are_steps_of_the_batch) {
@@ -181,6 +194,8 @@ TEST(Diagnose, loader_and_host_have_their_own_evidence) {
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::host);
   o = run_of("t1=100ms,t4=180ms,data1=5ms,data4=80ms");
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::loader);
+  o = run_of("t1=100ms,t4=110ms,data4=50ms");
+  EXPECT_THAT(text_for(o), HasSubstr("waits for data for 50.0 ms, more than all of that."));
   o = run_of("t1=100ms,t4=180ms");
   o.batch = "32";
   o.loader_rate = "711";  // 128 samples in 180 ms

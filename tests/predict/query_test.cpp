@@ -8,6 +8,7 @@
 #include "model/network_spec.hpp"
 #include "predict/grounds.hpp"
 #include "predict/link_text.hpp"
+#include "predict/table.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -218,6 +219,18 @@ TEST(Query, strong_scaling_splits_the_batch) {
   o.gpus = "4";
   const ForecastDocument document = answer(o);
   EXPECT_EQ(document.rows.front().job.samples_per_step(), 256);
+}
+
+TEST(Query, every_batch_of_a_strong_sweep_is_known_to_be_shared) {
+  Options o = options_for("mlp:width=2048");
+  o.scaling = "strong";
+  o.gpus = "4";
+  o.sweep = "batch=64:4096";
+  const ForecastDocument document = answer(o);
+  ASSERT_EQ(document.crossovers.size(), 1U);
+  EXPECT_EQ(document.crossovers.front().ranks_sharing_batch, 4);
+  EXPECT_EQ(document.rows.front().job.samples_per_micro_batch(), 16);
+  EXPECT_EQ(text_of(document).find("samples per rank"), std::string::npos) << text_of(document);
 }
 
 TEST(Query, what_lies_outside_the_calibration_is_named) {

@@ -13,12 +13,14 @@
 #include "predict/table.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
+#include "tests/support/lines.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
 using test::expect_input_error;
+using test::unwrapped;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,11 +33,6 @@ Options question() {
 
 void refused(const Options& options, std::initializer_list<std::string_view> words) {
   expect_input_error([&] { static_cast<void>(answer(options)); }, words);
-}
-
-std::string unwrapped(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 std::string text_for(const Options& options) {
@@ -58,10 +55,9 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   each(&Options::loader_rate, "--loader-rate",
        {"", "0", "-5", "nan", "inf", "fast", "10/gpu", "/rank", "0/rank", "1e999", "1e-300",
         "1e300"});
-  each(&Options::imbalance, "--imbalance",
-       {"", "10", "0%", "-1%", "nan%", "5000%", "10%%", "ten%"});
+  each(&Options::imbalance, "--imbalance", {"", "10", "-1%", "nan%", "5000%", "10%%", "ten%"});
   each(&Options::straggler, "--straggler",
-       {"", "20", "spread", "spread=", "spread=3", "spread=0%", "spread=200%", "sprd=3%", "samples",
+       {"", "20", "spread", "spread=", "spread=3", "spread=200%", "sprd=3%", "samples",
         "samples=", "samples=0", "samples=-1%", "samples=400%"});
   each(&Options::samples, "--samples",
        {"", "0", "-1", "nan", "1e999", "1e300", "0.5", "1.5", "many"});
@@ -74,6 +70,29 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   o.critical_batch = "4K";
   o.rate_rule = "cubic";
   refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
+}
+
+TEST(RequestPlan, plans_of_several_batches_name_theirs_and_need_samples_by_it) {
+  Options o = question();
+  o.samples = "1M";
+  o.critical_batch = "1024";
+  o.batch = "256,2048";
+  o.gpus = "1";
+  const ForecastDocument document = answer(o);
+  EXPECT_EQ(document.rows[0].plan->samples_ratio->value, 1);
+  EXPECT_NEAR(document.rows[1].plan->samples_ratio->value, 3 / 1.25, 1e-12);
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("1 GPU batch 256"));
+  EXPECT_THAT(text, HasSubstr("over one GPU at batch 256"));
+}
+
+// Samples are taken to be alike unless the model is known by its step alone.
+TEST(RequestPlan, what_samples_are_anyway_cannot_change_the_answer) {
+  Options o = question();
+  o.straggler = "samples=0%";
+  refused(o, {"--straggler", "'samples=0%'", "cannot change the answer"});
+  o.straggler = "samples=10%";
+  static_cast<void>(answer(o));
 }
 
 // Of N ranks the fullest has at most all of the work.
@@ -146,6 +165,22 @@ TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
   o.loader_rate.reset();
   o.straggler = "spread=5%";
   EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
+}
+
+// Perfectly even is a fact like any other: the step is the same, and nothing is assumed of it.
+TEST(RequestPlan, work_known_to_be_even_and_ranks_known_to_be_equal_are_no_assumptions) {
+  Options o = question();
+  const double step = answer(o).rows.front().forecast.step_time_s.value;
+  o.imbalance = "0%";
+  for (const char* straggler : {"0%", "spread=0%"}) {
+    o.straggler = straggler;
+    EXPECT_EQ(answer(o).rows.front().forecast.step_time_s.value, step);
+    const std::string text = text_for(o);
+    EXPECT_THAT(text, HasSubstr("fullest rank 1.00x the mean"));
+    EXPECT_THAT(text, HasSubstr("slowest rank 1.00x the mean"));
+    EXPECT_THAT(text, Not(HasSubstr("--imbalance")));
+    EXPECT_THAT(text, Not(HasSubstr("--straggler")));
+  }
 }
 
 TEST(RequestPlan, what_the_framework_takes_of_a_known_step_is_borrowed) {

@@ -241,9 +241,47 @@ TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
   o.crossover = true;
   refused(o, {"--crossover", "one GPU"});
   o = one();
-  o.strategies = {"ddp,compress=fp16"};
-  refused(o, {"--strategy", "one GPU"});
+  for (const char* words : {"ddp,compress=fp16", "accumulate=8,bucket=25MiB", "fsdp", "no-sync"}) {
+    o.strategies = {words};
+    refused(o, {"--strategy", words, "one GPU", "accumulate=K"});
+  }
   EXPECT_EQ(run(query(one())).rows.size(), 6U);
+}
+
+// What one GPU's accumulated step takes is the same whether other counts stand beside it.
+TEST(Request, one_gpu_may_accumulate) {
+  Options o;
+  o.gpus = "1";
+  o.networks = {"mlp:width=1024"};
+  o.strategies = {"ddp", "accumulate=8"};
+  const ForecastDocument alone = run(query(o));
+  o.gpus = "1,2";
+  const ForecastDocument beside = run(query(o));
+  ASSERT_EQ(alone.rows.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(alone.rows[i].forecast.step_time_s.value, beside.rows[i].forecast.step_time_s.value);
+  EXPECT_GT(alone.rows[1].forecast.step_time_s.value, 7 * alone.rows[0].forecast.step_time_s.value);
+}
+
+// A GPU alone in its node has nobody there to exchange with.
+TEST(Request, a_link_inside_nodes_of_one_gpu_is_refused_and_cited_nowhere) {
+  Options o;
+  o.networks = {"mlp:width=1024"};
+  o.gpus = "8x1";
+  o.inter_link = "fast";
+  o.links = {"pcie"};
+  refused(o, {"--link", "'8x1' has one in each", "nothing travels over it"});
+  o.gpus = "1,2x1,8x1";
+  refused(o, {"--link"});
+  o.gpus = "2,8x1";
+  EXPECT_EQ(query(o).links.front().name, "pcie");
+  o.gpus = "8x1";
+  o.links.clear();
+  const ForecastRow row = run(query(o)).rows.front();
+  EXPECT_EQ(row.link, "fast");
+  EXPECT_EQ(row.link_title.find("pcie"), std::string::npos) << row.link_title;
+  for (const std::string& constant : row.rests_on)
+    EXPECT_EQ(constant.find("pcie"), std::string::npos) << constant;
 }
 
 TEST(Request, a_link_that_nothing_crosses_is_refused) {
@@ -265,6 +303,47 @@ TEST(Request, a_step_timed_elsewhere_is_warned_about_unless_the_machine_is_named
   EXPECT_TRUE(query(o).warnings.empty());
 }
 
+// Kernels of a T4 are not those of an H200, whatever the machine is.
+TEST(Request, a_capture_of_another_device_is_warned_about) {
+  Options o;
+  o.networks = {"mine.json"};
+  Resolvers names = small_resolvers();
+  std::string device;
+  std::string on;
+  names.machine = [&](const std::optional<std::string>&) {
+    Machine machine = test::small_machine();
+    machine.device.name = on;
+    machine.device.multiprocessors = on.find("EPYC") == std::string::npos ? 40 : 0;
+    return machine;
+  };
+  names.network_file = [&](const std::string& path) {
+    Network network = opaque({1e6, Seconds(1e-5), 10});
+    network.name = path;
+    network.captured.emplace();
+    network.captured->batch = 8;
+    network.captured->device = device;
+    return network;
+  };
+  const auto warnings = [&](const char* captured, const char* machine) {
+    device = captured;
+    on = machine;
+    return query_from(o, names).warnings;
+  };
+  for (const auto& [captured, machine] : {std::pair("NVIDIA H200", "NVIDIA H200"),
+                                          {"Tesla T4", "Tesla T4"},
+                                          {"CPU, 8 threads", "AMD EPYC, one core"},
+                                          {"", "Tesla T4"}})
+    EXPECT_TRUE(warnings(captured, machine).empty()) << captured;
+  for (const auto& [captured, machine] : {std::pair("NVIDIA H200", "Tesla T4"),
+                                          {"CPU, 8 threads", "Tesla T4"},
+                                          {"Tesla T4", "AMD EPYC, one core"},
+                                          {"Some GPU", "Tesla T4"}}) {
+    ASSERT_EQ(warnings(captured, machine).size(), 1U) << captured;
+    EXPECT_NE(warnings(captured, machine)[0].find(std::string("captured on ") + captured),
+              std::string::npos);
+  }
+}
+
 TEST(Request, a_link_question_takes_only_what_it_uses) {
   Options o;
   o.infer_link = "t1=1s,tn=2s";
@@ -273,6 +352,9 @@ TEST(Request, a_link_question_takes_only_what_it_uses) {
   };
   infer_refused({"--infer-link", "needs --params"});
   o.params = "100M";
+  o.gpus = "2x8";
+  infer_refused({"--gpus", "'2x8'", "one link that joins them all", "give 16"});
+  o.gpus.reset();
   EXPECT_TRUE(infer(o, small_resolvers()).inferred);
   o.links = {"pcie"};
   infer_refused({"--link", "cannot change what --infer-link finds"});
@@ -281,10 +363,10 @@ TEST(Request, a_link_question_takes_only_what_it_uses) {
   infer_refused({"--gpus", "one count"});
   o.gpus = "1";
   infer_refused({"--gpus"});
-  o.gpus = "2x8";
+  o.gpus = "16";
   o.infer_link = "t1=1s,t16=2s";
   EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
-  o.gpus = "2x4";
+  o.gpus = "8";
   infer_refused({"--gpus", "is 8", "a step on 16"});
   o.gpus.reset();
   EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);

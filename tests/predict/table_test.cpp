@@ -9,11 +9,13 @@
 #include "predict/words.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/lines.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
+using test::unwrapped;
 
 void expect_fits(const std::string& text) {
   std::istringstream lines(text);
@@ -23,11 +25,6 @@ void expect_fits(const std::string& text) {
         << line;
     EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
   }
-}
-
-std::string unwrapped(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
 }
 
 TEST(Table, the_verdict_in_words_stands_above_the_numbers) {
@@ -200,56 +197,22 @@ TEST(Table, an_answer_with_a_break_even_batch_is_laid_out_as_the_golden_one) {
   test::expect_golden("predict_crossover.txt", text_of(document));
 }
 
-TEST(Explain, printed_terms_are_those_of_the_step_and_their_shares_add_up) {
+// A mark for every row that --explain would name, and none for the others.
+TEST(Table, rows_outside_the_calibration_are_marked) {
   Options o;
-  o.networks = {"mlp:width=4096"};
-  o.strategies = {"ddp,accumulate=2,compress=fp16"};
-  o.explain = true;
+  o.sweep = "width=128:16384";
   const ForecastDocument document = answer(o);
-  const Step& step = document.rows.front().forecast.step;
-  double sum = 0;
-  for (Seconds term : step.terms) sum += term.value();
-  EXPECT_NEAR(sum, step.total().value(), 1e-15);
-  EXPECT_NEAR(sum, document.rows.front().forecast.step_time_s.value, 1e-15);
-  const std::string text = explanation_text(document, document.rows.front());
-  double shares = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t percent = line.find(" %");
-    if (percent == std::string::npos || line.starts_with("step")) {
-      if (shares > 0) break;
-      continue;
-    }
-    shares += std::stod(line.substr(line.rfind(' ', percent - 1)));
-  }
-  EXPECT_NEAR(shares, 100, 4);  // rounded, line by line
-}
-
-TEST(Explain, buckets_show_their_bandwidth_beside_the_peak) {
-  Options o;
-  o.networks = {"mlp:width=4096"};
-  o.explain = true;
-  const std::string text = text_of(answer(o));
-  expect_fits(text);
-  EXPECT_NE(text.find("bus bandwidth"), std::string::npos);
-  EXPECT_NE(text.find("large message: 4.00 GB/s."), std::string::npos) << text;
-  EXPECT_NE(text.find("all-reduce 2-9, each"), std::string::npos) << text;
-  EXPECT_NE(text.find("of peak"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 % slower of each costs the step: link bandwidth"), std::string::npos);
-  EXPECT_NE(text.find("Nothing lies outside the calibration."), std::string::npos) << text;
-}
-
-TEST(Explain, the_interval_names_its_largest_source_first) {
-  Options o;
-  o.networks = {"mlp:width=4096"};
-  o.explain = true;
-  const ForecastDocument document = answer(o);
-  EXPECT_DOUBLE_EQ(document.rows.front().explanation->residual_half_width,
-                   kNormalQuantile90 * 0.02);
-  const std::string text = unwrapped(text_of(document));
-  EXPECT_NE(text.find("the model's residual 3.3 %."), std::string::npos) << text;
-  EXPECT_LT(text.find("can move it by: contention 3"), text.find(", link 2")) << text;
-  EXPECT_LT(text.find(", link 2"), text.find(", compute 0")) << text;
+  const std::string text = text_of(document);
+  std::size_t marked = 0;
+  std::istringstream lines(text.substr(text.find("params")));
+  for (std::string line; std::getline(lines, line);)
+    marked += line.find("  ~") != std::string::npos ? 1 : 0;
+  const auto outside =
+      std::count_if(document.rows.begin(), document.rows.end(),
+                    [](const ForecastRow& row) { return row.forecast.extrapolated; });
+  EXPECT_GT(outside, 0);
+  EXPECT_LT(static_cast<std::size_t>(outside), document.rows.size());
+  EXPECT_EQ(marked, static_cast<std::size_t>(outside)) << text;
 }
 
 TEST(Csv, has_one_header_and_as_many_cells_in_every_row) {

@@ -3,17 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <sstream>
 
 namespace ddpx {
 namespace {
-
-std::size_t longest_line(const std::string& text) {
-  std::size_t longest = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
-  return longest;
-}
 
 TEST(Text, numbers_have_three_significant_digits) {
   EXPECT_EQ(three_digits(1.8666), "1.87");
@@ -47,52 +39,6 @@ TEST(Text, units_are_the_largest_that_leave_one_or_more) {
 
 TEST(Text, an_interval_stands_behind_its_value) {
   EXPECT_EQ(interval_text({1.87, 1.78, 1.96}), "1.87 (1.78-1.96)");
-}
-
-TEST(Text, other_than_ascii_never_reaches_the_terminal) {
-  EXPECT_EQ(ascii("a\x1b[2J\xc3\xa9\n"), "a?[2J???");
-}
-
-TEST(Text, wrapping_breaks_at_spaces_and_inside_words_only_when_it_must) {
-  const std::string text =
-      wrapped("one two " + std::string(200, 'x') + " three", {.first = 0, .rest = 4});
-  EXPECT_LE(longest_line(text), kColumns);
-  std::string joined;
-  for (char c : text) {
-    if (c != ' ' && c != '\n') joined += c;
-  }
-  EXPECT_EQ(joined, "onetwo" + std::string(200, 'x') + "three");
-  EXPECT_EQ(wrapped(""), "\n");
-  EXPECT_EQ(wrapped("  a   b "), "a b\n");
-}
-
-TEST(Text, a_sentence_fills_eighty_columns_and_no_more) {
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += "word" + std::to_string(i) + " ";
-  EXPECT_LE(longest_line(wrapped(text, {.rest = 2})), kColumns);
-  EXPECT_GT(longest_line(wrapped(text, {.rest = 2})), kColumns - 10);
-}
-
-TEST(Text, a_sentence_keeps_to_a_narrow_terminal_and_a_table_to_eighty_columns) {
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += "word" + std::to_string(i) + " ";
-  for (const auto& [columns, most] :
-       {std::pair(60U, std::size_t{60}), {10U, kFewestColumns}, {200U, kColumns}}) {
-    use_columns(columns);
-    EXPECT_LE(longest_line(wrapped(text, {.rest = 2})), most);
-    EXPECT_GT(longest_line(wrapped(text, {.rest = 2})), most - 10);
-    TextTable table({{std::string(70, 'x'), true}, {"n"}});
-    EXPECT_EQ(longest_line(table.text()), 73U);
-  }
-  use_columns(kColumns);
-}
-
-TEST(Text, table_columns_align_and_lines_end_without_spaces) {
-  TextTable table({{"name", true}, {"n"}});
-  table.add({"a", "1"});
-  table.add({"longer", "1000"});
-  EXPECT_EQ(table.text(), "name       n\na          1\nlonger  1000\n");
-  EXPECT_EQ(table.width(), 12U);
 }
 
 }  // namespace

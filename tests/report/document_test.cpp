@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <sstream>
 
 #include "report/html.hpp"
 #include "report/markdown.hpp"
@@ -191,17 +190,6 @@ TEST(Terminal, lines_are_ascii_of_at_most_80_columns) {
       EXPECT_EQ(line.find_first_of("\x01\xff\xE2"), std::string::npos) << line;
     }
   }
-}
-
-TEST(Terminal, wraps_at_spaces_indents_and_breaks_long_words) {
-  EXPECT_EQ(wrapped("a b"), "a b\n");
-  const std::string long_text = wrapped(std::string(50, 'a') + " " + std::string(50, 'b'), 4);
-  EXPECT_EQ(long_text, std::string(50, 'a') + "\n    " + std::string(50, 'b') + "\n");
-  std::istringstream lines(wrapped(std::string(500, 'x'), 10, 10));
-  std::string line;
-  std::getline(lines, line);
-  EXPECT_EQ(line.size(), 70U);
-  while (std::getline(lines, line)) EXPECT_LE(line.size(), 80U);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::vector<std::string> unlisted(const fs::path& folder, const std::set<std::st
 TEST(Lists, every_source_and_header_of_a_room_is_in_its_list) {
   ASSERT_TRUE(fs::exists("model/units.hpp")) << "the tests run in the repository's root";
   for (const std::string room :
-       {"model", "profiler", "calibration", "predict", "validation", "report", "io"}) {
+       {"model", "profiler", "calibration", "predict", "validation", "report", "io", "text"}) {
     if (!fs::is_directory(room)) continue;
     EXPECT_THAT(unlisted(room, {".cpp", ".hpp", ".cu", ".cuh"}), testing::IsEmpty())
         << "add them to " << room << "/CMakeLists.txt";

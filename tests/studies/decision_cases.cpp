@@ -62,6 +62,12 @@ Link link_named(const std::string& name) {
   return io::find_link(name, Machine{}).link;
 }
 
+Link through_host(const std::string& figures) {
+  Link link = link_named(figures);
+  link.topology = Topology::pcie_host;
+  return link;
+}
+
 Link nodes_of(const std::string& inside, const std::string& between, NodeLayout layout) {
   return two_level(link_named(inside), link_named(between), layout);
 }

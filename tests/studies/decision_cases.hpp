@@ -62,6 +62,9 @@ struct Question {
 };
 
 [[nodiscard]] Link link_named(const std::string& name);
+// A pair's figures of GPUs without peer-to-peer access, whose ranks all cross host memory: what a
+// link file with topology pcie_host says.
+[[nodiscard]] Link through_host(const std::string& figures);
 [[nodiscard]] Link nodes_of(const std::string& inside, const std::string& between,
                             NodeLayout layout);
 [[nodiscard]] Forecast forecast_of(const Question& question, const Link& link, int gpus,

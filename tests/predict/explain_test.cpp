@@ -1,0 +1,121 @@
+#include "predict/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "predict/table.hpp"
+#include "predict/text.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/lines.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::answer;
+using test::unwrapped;
+
+TEST(Explain, printed_terms_are_those_of_the_step_and_their_shares_add_up) {
+  Options o;
+  o.networks = {"mlp:width=4096"};
+  o.strategies = {"ddp,accumulate=2,compress=fp16"};
+  o.explain = true;
+  const ForecastDocument document = answer(o);
+  const Step& step = document.rows.front().forecast.step;
+  double sum = 0;
+  for (Seconds term : step.terms) sum += term.value();
+  EXPECT_NEAR(sum, step.total().value(), 1e-15);
+  EXPECT_NEAR(sum, document.rows.front().forecast.step_time_s.value, 1e-15);
+  const std::string text = explanation_text(document, document.rows.front());
+  double shares = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t percent = line.find(" %");
+    if (percent == std::string::npos || line.starts_with("step")) {
+      if (shares > 0) break;
+      continue;
+    }
+    shares += std::stod(line.substr(line.rfind(' ', percent - 1)));
+  }
+  EXPECT_NEAR(shares, 100, 4);  // rounded, line by line
+}
+
+// 256 samples at 100 a second take 2.56 s, whatever the machine was timed at.
+TEST(Explain, takes_no_step_that_waits_for_its_data_for_a_timing) {
+  Options o;
+  o.networks = {"mlp:width=1024,depth=8"};
+  o.explain = true;
+  o.loader_rate = "100";
+  Resolvers names = test::small_resolvers();
+  names.machine = [](const std::optional<std::string>&) {
+    Machine machine = test::small_machine();
+    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
+                                     256,
+                                     DType::fp32,
+                                     Optimizer::sgd,
+                                     Engine::torch,
+                                     {Seconds(0.01), 0.01, ""}});
+    return machine;
+  };
+  for (const char* gpus : {"1", "2"}) {
+    o.gpus = gpus;
+    const std::string text = unwrapped(text_of(run(query_from(o, names))));
+    EXPECT_NE(text.find("waits for its data: it takes 2.56 s."), std::string::npos) << text;
+    EXPECT_EQ(text.find("measured one-GPU step"), std::string::npos) << text;
+    EXPECT_EQ(text.find("own timing"), std::string::npos) << text;
+    EXPECT_EQ(text.find("(measured)"), std::string::npos) << text;
+  }
+}
+
+// Four figures are called communication; each is said once, under the word it has elsewhere.
+TEST(Explain, tells_the_figures_of_communication_apart) {
+  Options o;
+  o.networks = {"mlp:width=4096,depth=8"};
+  o.explain = true;
+  const ForecastDocument document = answer(o);
+  const ForecastRow& row = document.rows.front();
+  const std::string text = unwrapped(text_of(document));
+  const Condition& sharing = row.conditions->front();
+  EXPECT_NE(text.find("compute waits " + percent_text(row.forecast.step.communication_share()) +
+                      " (comm)"),
+            std::string::npos);
+  EXPECT_NE(text.find("collectives run " +
+                      percent_text(row.forecast.step.communication_busy_share()) + " (busy)"),
+            std::string::npos);
+  EXPECT_NE(text.find("sharing gradients takes " + percent_text(sharing.figure)),
+            std::string::npos);
+  EXPECT_NE(text.find("would be " + percent_text(sharing.lost) + " shorter (costs"),
+            std::string::npos);
+  o.strategies = {"no-sync"};
+  EXPECT_EQ(text_of(answer(o)).find("Communication, of the step"), std::string::npos);
+}
+
+TEST(Explain, buckets_show_their_bandwidth_beside_the_peak) {
+  Options o;
+  o.networks = {"mlp:width=4096"};
+  o.explain = true;
+  const std::string text = text_of(answer(o));
+  EXPECT_LE(test::longest_line(text), kColumns);
+  EXPECT_NE(text.find("bus bandwidth"), std::string::npos);
+  EXPECT_NE(text.find("large message: 4.00 GB/s."), std::string::npos) << text;
+  EXPECT_NE(text.find("all-reduce 2-9, each"), std::string::npos) << text;
+  EXPECT_NE(text.find("of peak"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 % slower of each costs the step: link bandwidth"), std::string::npos);
+  EXPECT_NE(text.find("Nothing lies outside the calibration."), std::string::npos) << text;
+}
+
+TEST(Explain, the_interval_names_its_largest_source_first) {
+  Options o;
+  o.networks = {"mlp:width=4096"};
+  o.explain = true;
+  const ForecastDocument document = answer(o);
+  EXPECT_DOUBLE_EQ(document.rows.front().explanation->residual_half_width,
+                   kNormalQuantile90 * 0.02);
+  const std::string text = unwrapped(text_of(document));
+  EXPECT_NE(text.find("the model's residual 3.3 %."), std::string::npos) << text;
+  EXPECT_LT(text.find("can move it by: contention 3"), text.find(", link 2")) << text;
+  EXPECT_LT(text.find(", link 2"), text.find(", compute 0")) << text;
+}
+
+}  // namespace
+}  // namespace ddpx
