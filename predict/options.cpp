@@ -143,7 +143,7 @@ void add_answer(CommandLine& line, Options& o) {
   line.one(
       kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
       "instead: the link that explains the steps measured\non one and on --gpus GPUs (or t16=), "
-      "for --params");
+      "for --params\n(and --batch, over which unequal samples settle)");
   line.one(
       kAnswer, "--check-link", o.check_link, "FILE",
       "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "

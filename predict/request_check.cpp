@@ -172,8 +172,8 @@ void check(const Options& o) {
         "cannot change what --csv prints (its columns hold the terms already); use --json or text");
   if (o.infer_link) {
     refuse_beside(o, "--infer-link", "finds",
-                  {"--infer-link", "--params", "--gpus", "--machine", "--engine", "--optimizer",
-                   "--scaling", "--json"});
+                  {"--infer-link", "--params", "--gpus", "--machine", "--gpu", "--engine",
+                   "--optimizer", "--scaling", "--batch", "--strategy", "--straggler", "--json"});
     if (!o.params)
       throw InputError("--infer-link",
                        "needs --params, the number of parameters whose gradients are exchanged");

@@ -214,6 +214,41 @@ TEST(LinkPrice, carried_error_grows_with_the_distance_and_is_worst_on_pcie) {
   EXPECT_GT(price(link, call(1e6, 8)).relative_error, 0.5);
 }
 
+// One standard error over NVLink is 0.03 in logarithms, and 0.13 besides for each root of a
+// doubling where latency decides (docs/results/links.md): of the smallest message all of it, of one
+// that takes 80 times as long a tenth, for from an eighth of the time on latency decides.
+TEST(LinkPrice, carried_over_nvlink_errs_as_other_machines_do) {
+  Link link = test::line_link(1e-5, 1e9);
+  link.topology = Topology::nvlink;
+  const double curve = link.curves.front().relative_error;
+  for (const auto& [ranks, doublings] : {std::pair{4, 1.0}, {8, 2.0}}) {
+    const double all = std::hypot(0.03, 0.13 * std::sqrt(doublings));
+    EXPECT_NEAR(price(link, call(4, ranks)).relative_error, std::hypot(std::expm1(all), curve),
+                1e-3);
+    // Two ranks' latency: 0.80 of it once, the rest for each of 2 (N - 1) steps instead of 2.
+    const double latency = 1e-5 * (0.80 + 0.20 * (ranks - 1));
+    const double volume = (2 * (ranks - 1) + 0.40) / ranks / (2.40 / 2);
+    const double bytes = 80 * latency * 1e9 / volume;
+    const double some = std::hypot(0.03, 0.1 * 0.13 * std::sqrt(doublings));
+    EXPECT_NEAR(price(link, call(bytes, ranks)).relative_error, std::hypot(std::expm1(some), curve),
+                1e-3);
+  }
+}
+
+// Blackwell's error where latency decides is 0.30 (docs/results/links.md): wider, never elsewhere.
+TEST(LinkPrice, carried_over_blackwells_nvlink_is_less_sure) {
+  Link link = test::line_link(1e-5, 1e9);
+  link.topology = Topology::nvlink;
+  const CollectivePrice hopper = price(link, call(1e3, 4));
+  link.peak = BytesPerSecond(900e9);
+  const CollectivePrice blackwell = price(link, call(1e3, 4));
+  EXPECT_EQ(blackwell.time, hopper.time);
+  EXPECT_NEAR(blackwell.relative_error,
+              std::hypot(std::expm1(std::hypot(0.03, 0.30)), link.curves.front().relative_error),
+              1e-3);
+  EXPECT_EQ(price(link, call(1e3, 2)).relative_error, link.curves.front().relative_error);
+}
+
 TEST(LinkPrice, never_falls_with_the_rank_count_or_the_size) {
   for (Topology topology : {Topology::nvlink, Topology::pcie, Topology::pcie_host,
                             Topology::network, Topology::host_memory}) {

@@ -11,6 +11,7 @@
 #include "model/network_spec.hpp"
 #include "model/two_level.hpp"
 #include "predict/infer.hpp"
+#include "predict/measured.hpp"
 #include "predict/resolve.hpp"
 #include "tests/studies/decision_cases.hpp"
 #include "tests/studies/studies.hpp"
@@ -27,8 +28,8 @@ Link figures(double gb_per_s, std::string_view latency) {
 InferredLink inferred(const Question& q, double many_s, int gpus) {
   Job job;
   job.gpus = gpus;
-  job.batch_per_rank = gpus;  // cancels
-  return infer_link(machine_of(*find_gpu_type(q.gpu)), job, q.parameters,
+  job.batch_per_rank = q.batch;
+  return infer_link(for_known_step(machine_of(*find_gpu_type(q.gpu))), job, q.parameters,
                     {Seconds(q.step_s), Seconds(many_s)});
 }
 
