@@ -109,7 +109,7 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
   line.one(
       "Measurements", "--topology", o.topology, "CLASS",
       "how the ranks of the logs reach each other:\nnvlink, pcie, pcie_host, network, host_memory "
-      "(default: pcie)");
+      "\n(default: by their hosts and bandwidth)");
   line.one("Measurements", "--channels", o.channels, "C",
            "NCCL channels: what it may take where GPUs are\nmeasured, what it took in logs "
            "(default: its choice)");

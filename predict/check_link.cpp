@@ -15,6 +15,9 @@ constexpr double kCopyLow = 0.75;
 constexpr double kCopyUsual = 0.88;
 // What machines whose switch adds up differ by (480 GB/s on H100 and H200).
 constexpr double kInSwitchSpread = 1.08;
+// No ring counts more bus bandwidth than its slowest hop carries; a tree over two nodes counts
+// twice the wire, because it sends each byte over it once (two_level.cpp).
+constexpr double kTreeOverWire = 2.0;
 
 BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
   const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
@@ -128,6 +131,10 @@ Band band_of(const Link& link, int ranks, Bytes bytes) {
   if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
     band.low = std::min(band.low, usual * (link.bandwidth_low / link.bandwidth.value));
     band.high = std::max(band.high, usual * (link.bandwidth_high / link.bandwidth.value));
+  }
+  if (link.peak.value() > 0) {
+    const double counted = link.topology == Topology::network ? kTreeOverWire : 1.0;
+    band.high = std::max(usual, std::min(band.high, counted * link.peak));
   }
   return band;
 }

@@ -82,6 +82,10 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   document.device = machine.device.name;
   document.inferred = infer_link(known, job, parameters, steps);
   document.inferred->batch_given = options.batch.has_value();
+  if (!options.machine && !options.gpu)
+    document.warnings.push_back(
+        "t1 is of your GPU, but copies and optimizer are priced on the memory of machine " +
+        machine.name + " (" + machine.device.name + "); name yours by --gpu or --machine");
   if (!options.batch)
     document.warnings.emplace_back(
         "no --batch is given: nothing is taken for samples of unequal work");

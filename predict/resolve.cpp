@@ -8,6 +8,7 @@
 #include "calibration/fit_links.hpp"
 #include "io/catalog.hpp"
 #include "io/file.hpp"
+#include "io/json_wanted.hpp"
 #include "io/link_json.hpp"
 #include "io/machine_json.hpp"
 #include "io/nccl_tests.hpp"
@@ -52,16 +53,6 @@ Link choose(std::vector<Link> links, const std::string& path, std::string_view n
                                  "; name one as FILE:NAME, accepted: " + names_of(links));
 }
 
-// How the ranks of a log are joined: over hosts by a network; inside one by NVLink when they are
-// faster than any PCIe link (PCIe 5 x16: 55 GB/s).
-Topology topology_of(const io::NcclImport& import, const Link& link) {
-  constexpr BytesPerSecond kFasterThanPcie{60e9};
-  for (const io::ImportedTable& table : import.tables) {
-    if (table.hosts > 1) return Topology::network;
-  }
-  return link.bus_bandwidth() > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
-}
-
 Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   Measurements measurements;
@@ -73,7 +64,10 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   fit_links(measurements, {}, holder, report);
   Link link = std::move(holder.links.front());
   link.channels = kAssumedChannels;
-  link.topology = topology_of(import, link);
+  const bool several_hosts =
+      std::any_of(import.tables.begin(), import.tables.end(),
+                  [](const io::ImportedTable& table) { return table.hosts > 1; });
+  link.topology = topology_of(several_hosts, link.bus_bandwidth());
   talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
        << " rows dropped, taken as " << name(link.topology) << ", " << link.channels
        << " channels assumed\n";
@@ -120,6 +114,7 @@ Link link_from_file(const std::string& path, std::ostream& talk) {
   const std::string text = io::read_log(source);
   const std::string file = io::shown_path(source);
   if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
+  io::want_json(text, file, "a links or machine file (JSON), nccl-tests text or its JSON");
   const std::optional<std::string> schema = io::schema_of(text, file);
   if (schema == io::kMachineSchema)
     return choose(io::machine_from_json(text, file).links, file, name);
@@ -153,6 +148,15 @@ std::vector<std::string> notes_of(const io::NcclImport& import) {
   return notes;
 }
 
+// The part of a message's time that a line through it and a smaller one leaves for no bytes. Of a
+// single size it is not known: none is taken of a large one, all of a small one.
+double latency_share(const CurvePoint& small, const CurvePoint& message) {
+  constexpr Bytes kSmall{64.0 * kKiB};
+  if (!(small.bytes < message.bytes)) return message.bytes < kSmall ? 1 : 0;
+  const double bytes = small.bytes / message.bytes;
+  return std::clamp((small.time / message.time - bytes) / (1 - bytes), 0.0, 1.0);
+}
+
 MeasuredLink measured_log(const std::string& text, const std::string& place) {
   std::ostringstream unused;
   const Link link = link_from_log(text, place, unused);
@@ -166,7 +170,7 @@ MeasuredLink measured_log(const std::string& text, const std::string& place) {
       if (rate < best) continue;
       best = rate;
       measured.bytes = point.bytes;
-      measured.latency_share = std::min(1.0, curve.points().front().time / point.time);
+      measured.latency_share = latency_share(curve.points().front(), point);
     }
     if (best.value() > 0) measured.bus_bandwidth = best;
     measured.notes = notes_of(io::read_nccl_tests(text, place));

@@ -72,6 +72,44 @@ TEST_F(CheckLinkCli, no_format_and_no_error_prints_what_is_private) {
   }
 }
 
+// One size of 1 GiB says nothing of latency; two of 134 and 268 MB take 28.7 and 57.4 ms, which
+// leaves none; 2 KiB beside 8 B in the same 8.3 us are latency alone.
+TEST_F(CheckLinkCli, latency_is_what_sizes_leave_over_not_the_smallest_of_large_ones) {
+  for (const char* large : {"U091", "U078"}) {
+    const ProgramResult result =
+        predict({"--check-link", std::string("tests/io/inputs/") + large + ".txt"});
+    EXPECT_THAT(result.out, Not(HasSubstr("this is latency more than"))) << result.out;
+  }
+  EXPECT_THAT(predict({"--check-link", "tests/io/inputs/U112.txt"}).out,
+              HasSubstr("a small message takes"));
+}
+
+TEST_F(CheckLinkCli, a_file_of_another_kind_is_named_with_what_is_accepted) {
+  const std::string matrix = write("topo.txt", "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n");
+  expect_refusal(predict({"--link", matrix, "--network", "mlp:width=1024"}),
+                 {"topology matrix", "--check-link", "accepted: a links or machine file"});
+  const std::string epochs = write("epochs.txt", "epoch,loss\n1,0.5\n");
+  expect_refusal(predict({"--link", epochs, "--network", "mlp:width=1024"}),
+                 {"neither JSON nor an nccl-tests log"});
+  test::expect_refusal("ddpx-calibrate",
+                       test::run_program("ddpx-calibrate", {"--from", epochs}, "", ""),
+                       {"neither JSON nor an nccl-tests log", "accepted: a measurements file"});
+}
+
+// 839 GB/s of bus bandwidth on 72 ranks are no PCIe (55 GB/s at most); 41 GB/s may be.
+TEST_F(CheckLinkCli, a_log_is_taken_as_the_same_link_by_every_program) {
+  for (const auto& [log, topology] : {std::pair{"U069", "nvlink"}, std::pair{"U068", "pcie"}}) {
+    const std::string file = std::string("tests/io/inputs/") + log + ".txt";
+    EXPECT_THAT(test::run_program("ddpx-calibrate", {"--from", file}, "", "").out,
+                HasSubstr(std::string("\"topology\": \"") + topology + "\""));
+    EXPECT_THAT(predict({"--link", file, "--network", "mlp:width=1024"}).err,
+                HasSubstr(std::string("taken as ") + topology + ","));
+    EXPECT_THAT(
+        test::run_program("ddpx-calibrate", {"--from", file, "--topology", "network"}, "", "").out,
+        HasSubstr("\"topology\": \"network\""));
+  }
+}
+
 TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
   const ProgramResult below = predict(
       {"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4", "--json"});

@@ -40,6 +40,7 @@ Options options_of(const Training& training) {
   o.batch = training.batch;
   o.strategies = {training.strategy};
   if (training.straggler != nullptr) o.straggler = training.straggler;
+  o.machine = "small";
   return o;
 }
 
@@ -48,7 +49,8 @@ TEST(RequestInfer, a_link_that_is_found_forecasts_the_step_it_was_found_from) {
        {Training{}, Training{.gpus = "16", .batch = "2"}, Training{.strategy = "ddp,overlap=no"},
         Training{.gpus = "4", .strategy = "ddp,accumulate=4"}, Training{.straggler = "samples=0%"},
         Training{.straggler = "spread=5%"}, Training{.gpus = "8", .straggler = "10%"},
-        Training{.params = "25M", .batch = "64"}}) {
+        Training{.params = "25M", .batch = "64"}, Training{.gpus = "4", .strategy = "fsdp=block"},
+        Training{.strategy = "zero=1"}}) {
     const bool accumulates = std::string(training.strategy).find("accumulate") != std::string::npos;
     Options o = options_of(training);
     o.infer_link = accumulates ? "t1=300ms,tn=2.1s" : "t1=300ms,tn=510ms";
@@ -94,6 +96,9 @@ TEST(RequestInfer, without_a_batch_samples_are_taken_as_alike) {
   EXPECT_FALSE(unknown.inferred->batch_given);
   ASSERT_EQ(unknown.warnings.size(), 1U);
   EXPECT_THAT(unknown.warnings.front(), HasSubstr("--batch"));
+  o.machine.reset();
+  EXPECT_THAT(infer(o, small_resolvers()).warnings.front(),
+              HasSubstr("the memory of machine small (Small GPU); name yours by --gpu"));
   o.straggler = "samples=0%";
   EXPECT_DOUBLE_EQ(infer(o, small_resolvers()).inferred->slowest_rank.value(),
                    unknown.inferred->slowest_rank.value());
@@ -134,7 +139,7 @@ TEST(RequestInfer, flags_that_contradict_it_are_refused) {
   refused([](Options& o) { o.strategies = {"no-sync"}; }, {"--strategy", "exchanges nothing"});
   refused([](Options& o) { o.strategies = {"hsdp=2x2"}; }, {"--strategy", "two links"});
   refused([](Options& o) { o.strategies = {"ddp,channels=4"}; }, {"--strategy", "channels"});
-  refused([](Options& o) { o.machine = "t4x2", o.gpu = "t4"; }, {"--gpu", "--machine", "both"});
+  refused([](Options& o) { o.gpu = "t4"; }, {"--gpu", "--machine", "both"});
   refused([](Options& o) { o.batch.reset(), o.straggler = "samples=30%"; }, {"--batch"});
   refused([](Options& o) { o.straggler = "2000%"; }, {"--straggler"});
   refused([](Options& o) { o.scaling = "strong", o.batch = "1"; }, {"--batch", "without a sample"});
