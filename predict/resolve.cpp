@@ -18,7 +18,9 @@
 #include "io/prices_json.hpp"
 #include "io/topology_matrix.hpp"
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 #include "predict/link_text.hpp"
+#include "predict/request_gpus.hpp"
 
 namespace ddpx {
 namespace {
@@ -191,6 +193,30 @@ MeasuredLink measured_copies(const std::string& text, const std::string& place) 
   return copies;
 }
 
+// What the log's ranks should be joined by: one link, or the two levels of --gpus NxM.
+Link expected_link(const Options& options, const Resolvers& resolvers,
+                   const MeasuredLink& measured) {
+  const Machine machine = resolvers.machine(options.machine);
+  Link link = resolvers.link(options.links.front(), machine);
+  if (!options.inter_link) return link;
+  if (measured.copies)
+    throw InputError("--inter-link", "joins nodes, and these copies are inside one; leave it out");
+  const std::vector<NodeLayout> layouts = gpus_of(options);
+  const NodeLayout& layout = layouts.front();
+  if (layouts.size() != 1 || layout.nodes < 2)
+    throw InputError("--gpus", "'" + io::one_line(*options.gpus) +
+                                   "' is not how the log's ranks are spread over the nodes that "
+                                   "--inter-link joins; accepted: one layout, as 2x8");
+  if (layout.gpus() != measured.ranks)
+    throw InputError("--gpus", "'" + io::one_line(*options.gpus) + "' is " +
+                                   std::to_string(layout.gpus()) + " GPUs, and the log has " +
+                                   std::to_string(measured.ranks) + " ranks");
+  constexpr int kMostNics = 1024;
+  std::optional<int> nics;
+  if (options.nics) nics = parse_count("--nics", *options.nics, 1, kMostNics);
+  return two_level(link, resolvers.link(*options.inter_link, machine), layout, nics);
+}
+
 }  // namespace
 
 LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
@@ -207,8 +233,7 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
   if (options.links.empty()) return check_link(measured, table);
-  const Machine machine = resolvers.machine(options.machine);
-  return check_link(measured, resolvers.link(options.links.front(), machine), table);
+  return check_link(measured, expected_link(options, resolvers, measured), table);
 }
 
 Resolvers resolvers(std::ostream& talk) {

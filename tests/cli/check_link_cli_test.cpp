@@ -110,6 +110,38 @@ TEST_F(CheckLinkCli, a_log_is_taken_as_the_same_link_by_every_program) {
   }
 }
 
+// Two nodes of four H100, a NIC of 400 Gb/s each: 157 GB/s, which four times 50 GB/s bound.
+TEST_F(CheckLinkCli, a_log_of_several_nodes_is_held_against_both_levels) {
+  const std::string log = "tests/io/inputs/U068b.txt";
+  const Words nodes{"--check-link", log, "--gpus", "2x4", "--link", "nvlink4"};
+  Words right = nodes;
+  right.insert(right.end(), {"--inter-link", "infiniband-ndr"});
+  const ProgramResult result = predict(right);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("nvlink4+infiniband-ndr on 8 ranks"),
+                                HasSubstr("That is right for such a box")));
+  right.insert(right.end(), {"--nics", "1"});  // a quarter of the wire
+  EXPECT_THAT(predict(right).out, HasSubstr("above what such a link gives"));
+  EXPECT_THAT(predict({"--check-link", log, "--link", "infiniband-ndr"}).out,
+              HasSubstr("or nodes of several GPUs (--gpus 2x8 with"));
+}
+
+TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
+  const std::string log = "tests/io/inputs/U068b.txt";
+  const auto refused = [&](Words more, const Words& words) {
+    more.insert(more.begin(), {"--check-link", log});
+    expect_refusal(predict(more), words);
+  };
+  refused({"--link", "nvlink4", "--inter-link", "roce-400"}, {"--inter-link", "--gpus 2x8"});
+  refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "2x8"},
+          {"--gpus: '2x8' is 16 GPUs, and the log has 8 ranks"});
+  refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "8"},
+          {"--gpus: '8' is not how", "as 2x8"});
+  refused({"--link", "nvlink4", "--gpus", "2x4"}, {"--gpus", "--inter-link"});
+  refused({"--link", "nvlink4", "--nics", "4"}, {"--nics", "--inter-link, which is missing"});
+  refused({"--inter-link", "roce-400", "--gpus", "2x4"}, {"--inter-link", "missing: --link"});
+}
+
 TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
   const ProgramResult below = predict(
       {"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4", "--json"});
