@@ -198,7 +198,13 @@ Link expected_link(const Options& options, const Resolvers& resolvers,
                    const MeasuredLink& measured) {
   const Machine machine = resolvers.machine(options.machine);
   Link link = resolvers.link(options.links.front(), machine);
-  if (!options.inter_link) return link;
+  if (!options.inter_link) {
+    if (measured.copies && !(link.peak.value() > 0))
+      throw InputError("--link", "'" + io::one_line(options.links.front()) +
+                                     "' has no rate of one direction, which copies are held "
+                                     "against; name a link of --list-links");
+    return link;
+  }
   if (measured.copies)
     throw InputError("--inter-link", "joins nodes, and these copies are inside one; leave it out");
   const std::vector<NodeLayout> layouts = gpus_of(options);

@@ -142,6 +142,21 @@ TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
   refused({"--inter-link", "roce-400", "--gpus", "2x4"}, {"--inter-link", "missing: --link"});
 }
 
+TEST_F(CheckLinkCli, copies_are_held_against_links_of_a_known_rate_only) {
+  const std::string copies =
+      write("nvbandwidth.txt",
+            "nvbandwidth Version: v0.4\nRunning device_to_device_memcpy_read_ce.\n"
+            "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+            "           0         1\n 0       N/A    276.07\n 1    276.36       N/A\n");
+  EXPECT_EQ(predict({"--check-link", copies, "--link", "nvlink3"}).exit_code, 0);
+  for (const char* link : {"tests/io/inputs/U069b.txt", "25GB/s,10us"})
+    expect_refusal(predict({"--check-link", copies, "--link", link}),
+                   {"--link: '", "no rate of one direction", "--list-links"});
+  expect_refusal(predict({"--check-link", copies, "--link", "nvlink4", "--inter-link", "roce-400",
+                          "--gpus", "2x8"}),
+                 {"--inter-link", "copies are inside one"});
+}
+
 TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
   const ProgramResult below = predict(
       {"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4", "--json"});

@@ -252,7 +252,8 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
       "constants (0.70 per doubling, times or divided by 2.0 for one standard error) were set "
       "with this machine in view, because few others are public: RTX 4090 1.15 and 0.67 from two "
       "to "
-      "four, by which GPUs; RTX 5090 0.8 from four to eight; eight RTX 4090 and RTX PRO 6000 with "
+      "four, by which GPUs; RTX 5090 0.8 from four to eight; an RTX PRO 6000 server (the "
+      "collection of the A100) 0.68 and then 0.93; eight RTX 4090 and RTX PRO 6000 with "
       "peer-to-peer access about what two have. From those alone no interval would hold it. A PCIe "
       "box has to be measured at the count that is asked for.\n";
   return text;
