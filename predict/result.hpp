@@ -118,7 +118,7 @@ struct InferredLink {
   // The bus bandwidth that explains the step if there is nothing of either.
   std::optional<BytesPerSecond> link_alone;
   bool batch_given = true;  // else job.batch_per_rank is nobody's
-  std::string reading;  // what such a link is, in words
+  std::string reading;      // what such a link is, in words
 };
 
 // What is wrong with a measured run (--diagnose).
