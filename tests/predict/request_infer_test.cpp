@@ -99,6 +99,8 @@ TEST(RequestInfer, without_a_batch_samples_are_taken_as_alike) {
   o.machine.reset();
   EXPECT_THAT(infer(o, small_resolvers()).warnings.front(),
               HasSubstr("the memory of machine small (Small GPU); name yours by --gpu"));
+  o.straggler = "20%";  // a delay needs no batch
+  EXPECT_GT(infer(o, small_resolvers()).inferred->slowest_rank, unknown.inferred->slowest_rank);
   o.straggler = "samples=0%";
   EXPECT_DOUBLE_EQ(infer(o, small_resolvers()).inferred->slowest_rank.value(),
                    unknown.inferred->slowest_rank.value());
