@@ -4,8 +4,10 @@
 #include <charconv>
 #include <iterator>
 
+#include "calibration/fit_links.hpp"
 #include "io/content_hash.hpp"
 #include "io/file.hpp"
+#include "io/json_wanted.hpp"
 #include "io/measurements_json.hpp"
 #include "io/nccl_tests.hpp"
 #include "io/one_line.hpp"
@@ -45,7 +47,26 @@ LinkDescription described(const CalibrateOptions& options, const std::string& li
   return link;
 }
 
-void add_log(const std::string& text, const std::string& path, const std::string& link_name,
+bool several_hosts(const io::NcclImport& import) {
+  return std::any_of(import.tables.begin(), import.tables.end(),
+                     [](const io::ImportedTable& table) { return table.hosts > 1; });
+}
+
+BytesPerSecond fastest_all_reduce(const std::vector<CollectiveSample>& samples,
+                                  const std::string& link_name) {
+  BytesPerSecond fastest{};
+  for (const CollectiveSample& sample : samples) {
+    const CollectiveCall& call = sample.call;
+    if (sample.link != link_name || call.kind != Collective::all_reduce) continue;
+    const double factor = bus_factor(call.kind, call.ranks);
+    for (const double seconds : sample.seconds)
+      fastest = std::max(fastest, call.bytes / Seconds(seconds) * factor);
+  }
+  return fastest;
+}
+
+// Whether the log's ranks are on several hosts.
+bool add_log(const std::string& text, const std::string& path, const std::string& link_name,
              Gathered& gathered) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   std::vector<CollectiveSample> samples = io::collective_samples(import, link_name);
@@ -56,6 +77,7 @@ void add_log(const std::string& text, const std::string& path, const std::string
   auto& all = gathered.measurements.collectives;
   all.insert(all.end(), std::make_move_iterator(samples.begin()),
              std::make_move_iterator(samples.end()));
+  return several_hosts(import);
 }
 
 // What --only-link measured has no machine in it, but the memory that products beside collectives
@@ -120,6 +142,8 @@ Gathered gather(const CalibrateOptions& options) {
       logs.emplace_back(path, std::move(text));
       continue;
     }
+    io::want_json(text, io::shown_path(path),
+                  "a measurements file (JSON), nccl-tests text or its JSON");
     Measurements measurements = io::measurements_from_json(text, io::shown_path(path));
     if (files++ == 0) {
       gathered.place = io::shown_path(path);
@@ -149,7 +173,16 @@ Gathered gather(const CalibrateOptions& options) {
                       " is measured in the measurements file already; give the logs another name");
   links.push_back(described(options, link_name));
   if (gathered.only_links) gathered.measurements.name = link_name;
-  for (const auto& [path, text] : logs) add_log(text, io::shown_path(path), link_name, gathered);
+  bool hosts = false;
+  for (const auto& [path, text] : logs)
+    hosts = add_log(text, io::shown_path(path), link_name, gathered) || hosts;
+  if (!options.topology) {
+    const Topology likely =
+        topology_of(hosts, fastest_all_reduce(gathered.measurements.collectives, link_name));
+    links.back().topology = likely;
+    gathered.notes.push_back("taken as " + std::string(name(likely)) +
+                             " by its hosts and bandwidth; --topology says otherwise");
+  }
   return gathered;
 }
 

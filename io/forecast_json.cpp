@@ -134,10 +134,18 @@ JsonObject inferred_json(const InferredLink& link) {
   JsonObject members;
   members.emplace_back("parameters", link.parameters);
   append_job(members, link.job, "inferred", link.job.samples_per_micro_batch());
+  for (auto& [key, value] : members) {
+    if (key == "batch_per_rank" && !link.batch_given) value = optional_json(std::nullopt);
+  }
   members.emplace_back("one_gpu_step_time_s", link.one_gpu_step.value());
   members.emplace_back("step_time_s", link.step.value());
   members.emplace_back("speedup", link.speedup);
   members.emplace_back("bus_bandwidth_bytes_per_s", link.bus_bandwidth.value());
+  members.emplace_back("framework_s", link.framework.value());
+  members.emplace_back("slowest_rank_s", link.slowest_rank.value());
+  std::optional<double> alone;
+  if (link.link_alone) alone = link.link_alone->value();
+  members.emplace_back("bus_bandwidth_of_the_link_alone_bytes_per_s", optional_json(alone));
   members.emplace_back("reading", link.reading);
   return members;
 }

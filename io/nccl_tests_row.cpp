@@ -105,6 +105,20 @@ std::optional<RowHead> row_head(const std::vector<std::string_view>& words) {
   return std::nullopt;
 }
 
+bool row_of_no_size(const std::vector<std::string_view>& words) {
+  constexpr std::size_t kHalves = 6;  // time, algbw and busbw of two
+  for (std::size_t i = 1; i + kHalves < words.size(); ++i) {
+    if (!type_bytes(words[i])) continue;
+    const bool reduces =
+        std::find(kReductions.begin(), kReductions.end(), words[i + 1]) != kReductions.end();
+    const std::size_t first = i + (reduces ? 2 : 1);
+    if (words.size() - first >= kHalves &&
+        std::all_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), is_field))
+      return true;
+  }
+  return false;
+}
+
 std::optional<Columns> header_columns(const std::vector<std::string_view>& words) {
   const bool current = has(words, "size") && has(words, "count") && has(words, "type");
   const bool first_version = has(words, "bytes") && has(words, "N") && has(words, "type");

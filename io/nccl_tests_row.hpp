@@ -24,6 +24,9 @@ struct RowHead {
 // The head anywhere in the line, whatever a launcher wrote before it.
 [[nodiscard]] std::optional<RowHead> row_head(const std::vector<std::string_view>& words);
 
+// A row by its type and the numbers behind it, whose size or count is no number.
+[[nodiscard]] bool row_of_no_size(const std::vector<std::string_view>& words);
+
 // What the header says of the columns behind the head; without a header the number of fields
 // decides.
 struct Columns {

@@ -182,6 +182,10 @@ class TextReader {
   // A line of nothing but numbers: the rest of an interrupted row, or of one whose head is lost.
   void read_numbers(const LogLine& line) {
     if (line.words.size() < 2 || line.words.size() > 32) return;
+    if ((runs_.back().rows || header_) && row_of_no_size(line.words)) {
+      add_dropped(import_, line.number, line.text, "the row's size or count is no number");
+      return;
+    }
     if (!std::all_of(line.words.begin(), line.words.end(), is_field)) return;
     if (pending_) {
       for (const std::string_view word : line.words) pending_->fields.emplace_back(word);

@@ -35,7 +35,8 @@ struct CarryOver {
   bool tree = false;
 };
 
-[[nodiscard]] const CarryOver& carry_over(Topology topology);
+// `peak`: of the link, one direction; it tells the generation of an NVLink.
+[[nodiscard]] const CarryOver& carry_over(Topology topology, BytesPerSecond peak = {});
 
 // Messages in a row a ring needs: 2(N-1) for all-reduce, N-1 for the others.
 [[nodiscard]] int ring_steps(Collective kind, int ranks);

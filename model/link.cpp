@@ -30,7 +30,7 @@ struct Known {
 template <class TimeAt>
 CollectivePrice carried(const Link& link, const Known& known, const CollectiveCall& call,
                         InSwitch in_switch, TimeAt time_at) {
-  const CarryOver& carry = carry_over(link.topology);
+  const CarryOver& carry = carry_over(link.topology, link.peak);
   if (call.ranks > link.reach()) {
     if (link.most_ranks) {
       throw InputError("link " + link.name,
@@ -135,7 +135,7 @@ Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSeco
   return steps * (step_latency + call.bytes / call.ranks / bandwidth);
 }
 
-int Link::reach() const { return most_ranks.value_or(carry_over(topology).most_ranks); }
+int Link::reach() const { return most_ranks.value_or(carry_over(topology, peak).most_ranks); }
 
 BytesPerSecond Link::bus_bandwidth() const {
   for (const Curve& curve : curves) {

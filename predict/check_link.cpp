@@ -15,6 +15,9 @@ constexpr double kCopyLow = 0.75;
 constexpr double kCopyUsual = 0.88;
 // What machines whose switch adds up differ by (480 GB/s on H100 and H200).
 constexpr double kInSwitchSpread = 1.08;
+// No ring counts more bus bandwidth than its slowest hop carries; a tree over two nodes counts
+// twice the wire, because it sends each byte over it once (two_level.cpp).
+constexpr double kTreeOverWire = 2.0;
 
 BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
   const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
@@ -34,6 +37,8 @@ Band copy_band(const Link& link) {
 
 // What holds the figure where it is, and what to look at when it should be higher.
 std::string limit_of(const Link& link) {
+  if (!link.levels.empty())
+    return "the nodes' NICs, or the links inside a node where they are slower";
   if (link.topology == Topology::nvlink) return "the NVLinks of one GPU";
   if (link.topology == Topology::network)
     return link.per_gpu ? "the NICs, one per GPU" : "the node's NIC";
@@ -129,6 +134,10 @@ Band band_of(const Link& link, int ranks, Bytes bytes) {
     band.low = std::min(band.low, usual * (link.bandwidth_low / link.bandwidth.value));
     band.high = std::max(band.high, usual * (link.bandwidth_high / link.bandwidth.value));
   }
+  if (link.peak.value() > 0) {
+    const double counted = link.topology == Topology::network ? kTreeOverWire : 1.0;
+    band.high = std::max(usual, std::min(band.high, counted * link.peak));
+  }
   return band;
 }
 
@@ -178,7 +187,10 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   if (check.standing == Standing::above) {
     check.text += wrapped(
         "That is above what such a link gives: a faster link than named, a switch that reduces "
-        "(NVLS) or a tree over two nodes, both of which bus bandwidth overstates.");
+        "(NVLS) or a tree over two nodes, both of which bus bandwidth overstates" +
+        std::string(expected.topology == Topology::network && expected.levels.empty()
+                        ? "; or nodes of several GPUs (--gpus 2x8 with --inter-link)."
+                        : "."));
     check.text += remarks(measured);
     return check;
   }
@@ -224,7 +236,11 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
         "Its bandwidth falls with the size: congestion, or a message that no longer "
         "fits a buffer or cache on the way; prefer smaller buckets.");
   check.text += remarks(measured);
-  check.text += wrapped("Name yours by --link for a verdict and likely faults.");
+  check.text +=
+      wrapped("Name yours by --link for a verdict and likely faults" +
+              std::string(measured.copies ? "."
+                                          : ", of several nodes as --gpus 2x8 --link nvlink4 "
+                                            "--inter-link infiniband-ndr."));
   return check;
 }
 

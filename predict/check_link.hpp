@@ -33,8 +33,8 @@ struct MeasuredLink {
   // Of the message that reached it; bandwidth of a smaller one is no fault of the link.
   Bytes bytes{1 << 30};
   bool copies = false;  // one pair's copies, not a collective: compared with the link's peak
-  // Time of the smallest message over that of the message that reached it: how much of it may be
-  // latency.
+  // Of the time of the message that reached it, what a line through it and the smallest leaves for
+  // no bytes.
   double latency_share = 0;
   std::vector<std::string> notes{};  // rows that were left out, and what is odd about the rest
 };

@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kSlowest = 1e5;  // bytes/s: a modem
 constexpr double kFastest = 1e13;
-// A latency any link has; the bandwidth of a slow step does not depend on it.
-constexpr Seconds kLatency{10e-6};
 // A communication time below this share of the step is within what two runs of the same step differ
 // by.
 constexpr double kNoise = 0.02;
@@ -45,8 +43,8 @@ Link link_of(BytesPerSecond bandwidth) {
   Link link;
   link.name = "inferred";
   link.topology = Topology::network;  // a figure of the count it was inferred on
-  link.latency.value = kLatency;
-  link.large_latency.value = kLatency;
+  link.latency.value = kInferredLatency;
+  link.large_latency.value = kInferredLatency;
   link.bandwidth.value = bandwidth;
   link.channels = kAssumedChannels;
   return link;
@@ -55,6 +53,95 @@ Link link_of(BytesPerSecond bandwidth) {
 std::string problem_of(const StepPair& steps, const Job& job) {
   return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) +
          " GPUs beside " + time_text(steps.one) + " on one ";
+}
+
+// "2.00 ms for the framework and 3.10 ms for waiting for the slowest rank"; "" for nothing.
+std::string besides_of(const Step& step) {
+  std::string text;
+  const auto add = [&](Term term, const char* what) {
+    if (!(step.term(term) > Seconds{})) return;
+    text += (text.empty() ? "" : " and ") + time_text(step.term(term)) + what;
+  };
+  add(Term::framework, " for the framework");
+  add(Term::imbalance, " for waiting for the slowest rank");
+  return text;
+}
+
+// The step over a link of whatever bandwidth.
+class Steps {
+ public:
+  Steps(const Machine& machine, const Job& job, double parameters, const StepPair& steps)
+      : machine_(machine),
+        job_(job),
+        pair_(steps),
+        network_(measured_network(machine, job, {parameters, steps.one, job.batch_per_rank},
+                                  "--infer-link")) {}
+
+  [[nodiscard]] Step at(BytesPerSecond bandwidth) const {
+    return StepModel(machine_, link_of(bandwidth), network_, job_).run();
+  }
+
+  [[nodiscard]] BytesPerSecond explaining() const {
+    double low = std::log(kSlowest);
+    double high = std::log(kFastest);
+    const auto time_at = [&](double log_bandwidth) {
+      return at(BytesPerSecond(std::exp(log_bandwidth))).total();
+    };
+    const Step free = at(BytesPerSecond(kFastest));
+    if (pair_.many <= free.total() * (1 + kNoise)) {
+      const std::string besides = besides_of(free);
+      throw UnmetError(
+          "--infer-link: " + problem_of(pair_, job_) +
+          "shows no communication to infer a link from: with free communication it would take " +
+          time_text(free.total()) + (besides.empty() ? "" : " (of it " + besides + ")") +
+          "; any fast enough link explains it");
+    }
+    if (pair_.many > time_at(low)) {
+      throw UnmetError(
+          "--infer-link: " + problem_of(pair_, job_) +
+          "is slower than any link explains; the fault is elsewhere (data loading, a stuck rank)");
+    }
+    // The step falls as the bandwidth rises; 44 halvings of 18 e-foldings leave 1e-12.
+    for (int i = 0; i < 44; ++i) {
+      const double middle = 0.5 * (low + high);
+      (time_at(middle) > pair_.many ? low : high) = middle;
+    }
+    return BytesPerSecond(std::exp(0.5 * (low + high)));
+  }
+
+ private:
+  const Machine& machine_;
+  const Job& job_;
+  const StepPair& pair_;
+  Network network_;
+};
+
+// The same with nothing besides the link.
+std::optional<BytesPerSecond> explaining_alone(Machine machine, Job job, double parameters,
+                                               const StepPair& steps) {
+  machine.framework.reset();
+  machine.rank_spread = 0;
+  machine.sample_spread = 0;
+  job.straggler = 0;
+  try {
+    return Steps(machine, job, parameters, steps).explaining();
+  } catch (const UnmetError&) {
+    return std::nullopt;  // slower than the slowest link
+  }
+}
+
+std::string reading_text(const InferredLink& found, const std::string& besides) {
+  std::string text = std::to_string(found.job.gpus) + " GPUs train " + factor_text(found.speedup) +
+                     " as fast as one. ";
+  if (!besides.empty()) text += "Of the step the forecast takes " + besides + ". ";
+  text += "For " + amount_text(found.parameters) + " parameters a link of " +
+          rate_text(found.bus_bandwidth) + " all-reduce bus bandwidth explains " +
+          (besides.empty() ? "it, if nothing but the link is at fault: "
+                           : "the rest, if nothing else is at fault: ") +
+          std::string(reading_of(found.bus_bandwidth)) + ".";
+  if (found.link_alone)
+    text += " If the link took all of it, " + rate_text(*found.link_alone) + " would.";
+  return text;
 }
 
 }  // namespace
@@ -91,30 +178,7 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
 
 InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
                         const StepPair& steps) {
-  const Network network =
-      measured_network(machine, job, {parameters, steps.one, job.batch_per_rank}, "--infer-link");
-  const auto step_at = [&](double log_bandwidth) {
-    const Link link = link_of(BytesPerSecond(std::exp(log_bandwidth)));
-    return StepModel(machine, link, network, job).run().total().value();
-  };
-  double low = std::log(kSlowest);
-  double high = std::log(kFastest);
-  if (steps.many.value() <= step_at(high) * (1 + kNoise)) {
-    throw UnmetError(
-        "--infer-link: " + problem_of(steps, job) +
-        "shows no communication to infer a link from: with free communication it would take " +
-        time_text(Seconds(step_at(high))) + "; any fast enough link explains it");
-  }
-  if (steps.many.value() > step_at(low)) {
-    throw UnmetError(
-        "--infer-link: " + problem_of(steps, job) +
-        "is slower than any link explains; the fault is elsewhere (data loading, a stuck rank)");
-  }
-  // The step falls as the bandwidth rises; 44 halvings of 18 e-foldings leave 1e-12.
-  for (int i = 0; i < 44; ++i) {
-    const double middle = 0.5 * (low + high);
-    (step_at(middle) > steps.many.value() ? low : high) = middle;
-  }
+  const Steps model(machine, job, parameters, steps);
   InferredLink result;
   result.parameters = parameters;
   result.job = job;
@@ -122,12 +186,13 @@ InferredLink infer_link(const Machine& machine, const Job& job, double parameter
   result.step = steps.many;
   result.speedup = job.samples_per_step() / steps.many.value() /
                    (job.one_gpu().samples_per_step() / steps.one.value());
-  result.bus_bandwidth = BytesPerSecond(std::exp(0.5 * (low + high)));
-  result.reading = std::to_string(job.gpus) + " GPUs train " + factor_text(result.speedup) +
-                   " as fast as one. For " + amount_text(parameters) + " parameters a link of " +
-                   rate_text(result.bus_bandwidth) +
-                   " all-reduce bus bandwidth explains it, if nothing but the link is at fault: " +
-                   std::string(reading_of(result.bus_bandwidth)) + ".";
+  result.bus_bandwidth = model.explaining();
+  const Step step = model.at(result.bus_bandwidth);
+  result.framework = step.term(Term::framework);
+  result.slowest_rank = step.term(Term::imbalance);
+  const std::string besides = besides_of(step);
+  if (!besides.empty()) result.link_alone = explaining_alone(machine, job, parameters, steps);
+  result.reading = reading_text(result, besides);
   return result;
 }
 

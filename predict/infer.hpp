@@ -20,13 +20,17 @@ struct StepPair {
 
 // No PCIe link that works gives less to an all-reduce on two ranks.
 inline constexpr BytesPerSecond kSlowestWorkingLink{0.1e9};
+// A latency any link has; the bandwidth of a slow step does not depend on it.
+inline constexpr Seconds kInferredLatency{10e-6};
 // What an all-reduce of this bus bandwidth looks like, in words.
 [[nodiscard]] std::string_view reading_of(BytesPerSecond bandwidth);
 
-// Solves for the bus bandwidth at which the forecast step is the measured one; the answer is as
-// good as the assumption that nothing but the link is at fault. Throws UnmetError where no
-// bandwidth explains the step: it is no slower than one with free communication, or slower than the
-// slowest link there is.
+// Solves for the bus bandwidth at which the forecast step is the measured one, with all that
+// `machine` takes besides the link (for_known_step(): the framework, ranks and samples that
+// differ), so that a link of that bandwidth and kInferredLatency forecasts `steps.many` again. As
+// good as the assumption that nothing else is at fault. Throws UnmetError where no bandwidth
+// explains the step: it is no slower than one with free communication, or slower than the slowest
+// link there is.
 [[nodiscard]] InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
                                       const StepPair& steps);
 

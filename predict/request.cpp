@@ -6,8 +6,6 @@
 #include "model/error.hpp"
 #include "model/network_spec.hpp"
 #include "model/quantity.hpp"
-#include "predict/infer.hpp"
-#include "predict/measured.hpp"
 #include "predict/request_decisions.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/request_measured.hpp"
@@ -31,16 +29,6 @@ std::optional<Scaling> scaling_from(std::string_view word) {
   if (word == "weak") return Scaling::weak;
   if (word == "strong") return Scaling::strong;
   return std::nullopt;
-}
-
-double batch_of(const std::string& word) {
-  const double batch = parse_amount("--batch", word);
-  if (batch < 1 || batch > kMostBatch ||
-      batch != static_cast<double>(static_cast<long long>(batch))) {
-    throw InputError("--batch",
-                     "'" + shown(word) + "' is no whole number of samples from 1 to 10^9");
-  }
-  return batch;
 }
 
 NetworkSeries generated(const std::string& spec) {
@@ -161,6 +149,16 @@ void check_exchange(const Query& query, const Options& options) {
 
 }  // namespace
 
+double batch_of(const std::string& word) {
+  const double batch = parse_amount("--batch", word);
+  if (batch < 1 || batch > kMostBatch ||
+      batch != static_cast<double>(static_cast<long long>(batch))) {
+    throw InputError("--batch",
+                     "'" + shown(word) + "' is no whole number of samples from 1 to 10^9");
+  }
+  return batch;
+}
+
 bool is_file(std::string_view text) {
   return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(".json");
 }
@@ -177,37 +175,6 @@ Job job_of(const Options& options) {
   if (options.scaling)
     job.scaling = word_of<Scaling>("--scaling", *options.scaling, scaling_from, "weak, strong");
   return job;
-}
-
-ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
-  check(options);
-  const StepPair steps = parse_step_pair("--infer-link", options.infer_link.value());
-  const double parameters = parse_amount("--params", options.params.value());
-  Job job = job_of(options);
-  const std::vector<NodeLayout> gpus = gpus_of(options);
-  if (options.gpus || !steps.gpus) {
-    if (gpus.size() != 1 || gpus.front().gpus() < 2)
-      throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
-    if (gpus.front().nodes > 1)
-      throw InputError("--gpus", "'" + shown(*options.gpus) +
-                                     "' spreads the GPUs over nodes, and --infer-link finds one "
-                                     "link that joins them all; give " +
-                                     std::to_string(gpus.front().gpus()));
-    job.gpus = gpus.front().gpus();
-  }
-  if (steps.gpus && options.gpus && *steps.gpus != job.gpus)
-    throw InputError("--gpus", "is " + std::to_string(job.gpus) +
-                                   ", and --infer-link has a step on " +
-                                   std::to_string(*steps.gpus) + "; give one count");
-  job.gpus = steps.gpus.value_or(job.gpus);
-  job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
-  const Machine machine = resolvers.machine(options.machine);
-  use_any_dtype(job, machine);
-  ForecastDocument document;
-  document.machine = machine.name;
-  document.device = machine.device.name;
-  document.inferred = infer_link(machine, job, parameters, steps);
-  return document;
 }
 
 // A captured network holds at the batch, number format and optimizer it was captured with: what is

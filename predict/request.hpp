@@ -37,6 +37,8 @@ void check(const Options& options);
 
 // Scaling, dtype, optimizer and engine.
 [[nodiscard]] Job job_of(const Options& options);
+// Samples of --batch: a whole number.
+[[nodiscard]] double batch_of(const std::string& word);
 
 // Throws InputError. Calls check() first.
 [[nodiscard]] Query query_from(const Options& options, const Resolvers& resolvers);

@@ -152,6 +152,23 @@ void check_decision(const Options& o) {
                      "needs --learning-rate, the rate at one GPU's batch, or --critical-batch");
 }
 
+// How the ranks of a log are spread over nodes.
+void check_nodes_of_a_log(const Options& o) {
+  if (o.inter_link) {
+    if (o.links.empty())
+      throw InputError("--inter-link", "joins nodes, and what is inside each is missing: --link");
+    if (!o.gpus)
+      throw InputError("--inter-link",
+                       "joins nodes; say how the log's ranks are spread over them, as --gpus 2x8");
+    return;
+  }
+  if (o.gpus)
+    throw InputError("--gpus",
+                     "says only beside --inter-link what --check-link needs, how a log's ranks are "
+                     "spread over nodes; leave it out");
+  if (o.nics) throw InputError("--nics", "counts NICs of --inter-link, which is missing");
+}
+
 }  // namespace
 
 void check(const Options& o) {
@@ -160,7 +177,10 @@ void check(const Options& o) {
   if (o.list_links) refuse_beside(o, "--list-links", "prints", {});
   if (o.list_machines) refuse_beside(o, "--list-machines", "prints", {});
   if (o.check_link) {
-    refuse_beside(o, "--check-link", "says", {"--check-link", "--link", "--machine", "--json"});
+    refuse_beside(
+        o, "--check-link", "says",
+        {"--check-link", "--link", "--inter-link", "--gpus", "--nics", "--machine", "--json"});
+    check_nodes_of_a_log(o);
     if (o.links.size() > 1)
       throw InputError("--link", "names what the box should have; give it once");
   }
@@ -172,8 +192,8 @@ void check(const Options& o) {
         "cannot change what --csv prints (its columns hold the terms already); use --json or text");
   if (o.infer_link) {
     refuse_beside(o, "--infer-link", "finds",
-                  {"--infer-link", "--params", "--gpus", "--machine", "--engine", "--optimizer",
-                   "--scaling", "--json"});
+                  {"--infer-link", "--params", "--gpus", "--machine", "--gpu", "--engine",
+                   "--optimizer", "--scaling", "--batch", "--strategy", "--straggler", "--json"});
     if (!o.params)
       throw InputError("--infer-link",
                        "needs --params, the number of parameters whose gradients are exchanged");

@@ -22,6 +22,10 @@ constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
 constexpr double kLeast = 1e-6;
 constexpr double kMost = 1e15;
 
+bool gives_spread(const std::string& straggler) {
+  return straggler.starts_with(kSpread) || straggler.starts_with(kSamples);
+}
+
 // `text` is all of the flag's value, or a part of `whole`, which is then shown too.
 double amount_of(std::string_view flag, const std::string& text, double least = kLeast,
                  const std::string& whole = "") {
@@ -139,12 +143,16 @@ void use_conditions(Query& query, const Options& options) {
   }
   if (!options.straggler) return;
   useless("--straggler");
-  query.spread_given =
-      options.straggler->starts_with(kSpread) || options.straggler->starts_with(kSamples);
-  if (!query.spread_given)
-    query.job.straggler = parse_percent("--straggler", *options.straggler, kMostDelay);
+  query.spread_given = gives_spread(*options.straggler);
+  use_delay(query.job, options);
+}
+
+void use_delay(Job& job, const Options& options) {
+  if (!options.straggler) return;
+  if (!gives_spread(*options.straggler))
+    job.straggler = parse_percent("--straggler", *options.straggler, kMostDelay);
   // How far ranks differ is all of it: none is slow besides.
-  if (options.straggler->starts_with(kSpread)) query.job.straggler = 0;
+  if (options.straggler->starts_with(kSpread)) job.straggler = 0;
 }
 
 void use_spread(Machine& machine, const Options& options) {

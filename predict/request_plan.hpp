@@ -10,6 +10,8 @@ namespace ddpx {
 void use_conditions(Query& query, const Options& options);
 // --straggler spread=P, the machine's own spread otherwise.
 void use_spread(Machine& machine, const Options& options);
+// How far --straggler says one rank is behind, where it says that.
+void use_delay(Job& job, const Options& options);
 [[nodiscard]] Loader loader_of(const std::string& text);
 
 // --samples, --critical-batch, --learning-rate, --price, --deadline.

@@ -8,6 +8,7 @@
 #include "calibration/fit_links.hpp"
 #include "io/catalog.hpp"
 #include "io/file.hpp"
+#include "io/json_wanted.hpp"
 #include "io/link_json.hpp"
 #include "io/machine_json.hpp"
 #include "io/nccl_tests.hpp"
@@ -17,7 +18,9 @@
 #include "io/prices_json.hpp"
 #include "io/topology_matrix.hpp"
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 #include "predict/link_text.hpp"
+#include "predict/request_gpus.hpp"
 
 namespace ddpx {
 namespace {
@@ -52,16 +55,6 @@ Link choose(std::vector<Link> links, const std::string& path, std::string_view n
                                  "; name one as FILE:NAME, accepted: " + names_of(links));
 }
 
-// How the ranks of a log are joined: over hosts by a network; inside one by NVLink when they are
-// faster than any PCIe link (PCIe 5 x16: 55 GB/s).
-Topology topology_of(const io::NcclImport& import, const Link& link) {
-  constexpr BytesPerSecond kFasterThanPcie{60e9};
-  for (const io::ImportedTable& table : import.tables) {
-    if (table.hosts > 1) return Topology::network;
-  }
-  return link.bus_bandwidth() > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
-}
-
 Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   Measurements measurements;
@@ -73,7 +66,10 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   fit_links(measurements, {}, holder, report);
   Link link = std::move(holder.links.front());
   link.channels = kAssumedChannels;
-  link.topology = topology_of(import, link);
+  const bool several_hosts =
+      std::any_of(import.tables.begin(), import.tables.end(),
+                  [](const io::ImportedTable& table) { return table.hosts > 1; });
+  link.topology = topology_of(several_hosts, link.bus_bandwidth());
   talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
        << " rows dropped, taken as " << name(link.topology) << ", " << link.channels
        << " channels assumed\n";
@@ -120,6 +116,7 @@ Link link_from_file(const std::string& path, std::ostream& talk) {
   const std::string text = io::read_log(source);
   const std::string file = io::shown_path(source);
   if (io::looks_like_nccl_tests(text)) return link_from_log(text, file, talk);
+  io::want_json(text, file, "a links or machine file (JSON), nccl-tests text or its JSON");
   const std::optional<std::string> schema = io::schema_of(text, file);
   if (schema == io::kMachineSchema)
     return choose(io::machine_from_json(text, file).links, file, name);
@@ -153,6 +150,15 @@ std::vector<std::string> notes_of(const io::NcclImport& import) {
   return notes;
 }
 
+// The part of a message's time that a line through it and a smaller one leaves for no bytes. Of a
+// single size it is not known: none is taken of a large one, all of a small one.
+double latency_share(const CurvePoint& small, const CurvePoint& message) {
+  constexpr Bytes kSmall{64.0 * kKiB};
+  if (!(small.bytes < message.bytes)) return message.bytes < kSmall ? 1 : 0;
+  const double bytes = small.bytes / message.bytes;
+  return std::clamp((small.time / message.time - bytes) / (1 - bytes), 0.0, 1.0);
+}
+
 MeasuredLink measured_log(const std::string& text, const std::string& place) {
   std::ostringstream unused;
   const Link link = link_from_log(text, place, unused);
@@ -166,7 +172,7 @@ MeasuredLink measured_log(const std::string& text, const std::string& place) {
       if (rate < best) continue;
       best = rate;
       measured.bytes = point.bytes;
-      measured.latency_share = std::min(1.0, curve.points().front().time / point.time);
+      measured.latency_share = latency_share(curve.points().front(), point);
     }
     if (best.value() > 0) measured.bus_bandwidth = best;
     measured.notes = notes_of(io::read_nccl_tests(text, place));
@@ -187,6 +193,36 @@ MeasuredLink measured_copies(const std::string& text, const std::string& place) 
   return copies;
 }
 
+// What the log's ranks should be joined by: one link, or the two levels of --gpus NxM.
+Link expected_link(const Options& options, const Resolvers& resolvers,
+                   const MeasuredLink& measured) {
+  const Machine machine = resolvers.machine(options.machine);
+  Link link = resolvers.link(options.links.front(), machine);
+  if (!options.inter_link) {
+    if (measured.copies && !(link.peak.value() > 0))
+      throw InputError("--link", "'" + io::one_line(options.links.front()) +
+                                     "' has no rate of one direction, which copies are held "
+                                     "against; name a link of --list-links");
+    return link;
+  }
+  if (measured.copies)
+    throw InputError("--inter-link", "joins nodes, and these copies are inside one; leave it out");
+  const std::vector<NodeLayout> layouts = gpus_of(options);
+  const NodeLayout& layout = layouts.front();
+  if (layouts.size() != 1 || layout.nodes < 2)
+    throw InputError("--gpus", "'" + io::one_line(*options.gpus) +
+                                   "' is not how the log's ranks are spread over the nodes that "
+                                   "--inter-link joins; accepted: one layout, as 2x8");
+  if (layout.gpus() != measured.ranks)
+    throw InputError("--gpus", "'" + io::one_line(*options.gpus) + "' is " +
+                                   std::to_string(layout.gpus()) + " GPUs, and the log has " +
+                                   std::to_string(measured.ranks) + " ranks");
+  constexpr int kMostNics = 1024;
+  std::optional<int> nics;
+  if (options.nics) nics = parse_count("--nics", *options.nics, 1, kMostNics);
+  return two_level(link, resolvers.link(*options.inter_link, machine), layout, nics);
+}
+
 }  // namespace
 
 LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
@@ -203,8 +239,7 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
   if (options.links.empty()) return check_link(measured, table);
-  const Machine machine = resolvers.machine(options.machine);
-  return check_link(measured, resolvers.link(options.links.front(), machine), table);
+  return check_link(measured, expected_link(options, resolvers, measured), table);
 }
 
 Resolvers resolvers(std::ostream& talk) {

@@ -112,7 +112,14 @@ struct InferredLink {
   Seconds step{};
   double speedup = 0;
   BytesPerSecond bus_bandwidth{};  // all-reduce bus bandwidth, nccl-tests' convention
-  std::string reading;             // what such a link is, in words
+  // What the forecast takes of the step besides the link: FrameworkCost, and waiting for the
+  // slowest rank.
+  Seconds framework{};
+  Seconds slowest_rank{};
+  // The bus bandwidth that explains the step if there is nothing of either.
+  std::optional<BytesPerSecond> link_alone;
+  bool batch_given = true;  // else job.batch_per_rank is nobody's
+  std::string reading;      // what such a link is, in words
 };
 
 // What is wrong with a measured run (--diagnose).

@@ -72,6 +72,91 @@ TEST_F(CheckLinkCli, no_format_and_no_error_prints_what_is_private) {
   }
 }
 
+// One size of 1 GiB says nothing of latency; two of 134 and 268 MB take 28.7 and 57.4 ms, which
+// leaves none; 2 KiB beside 8 B in the same 8.3 us are latency alone.
+TEST_F(CheckLinkCli, latency_is_what_sizes_leave_over_not_the_smallest_of_large_ones) {
+  for (const char* large : {"U091", "U078"}) {
+    const ProgramResult result =
+        predict({"--check-link", std::string("tests/io/inputs/") + large + ".txt"});
+    EXPECT_THAT(result.out, Not(HasSubstr("this is latency more than"))) << result.out;
+  }
+  EXPECT_THAT(predict({"--check-link", "tests/io/inputs/U112.txt"}).out,
+              HasSubstr("a small message takes"));
+}
+
+TEST_F(CheckLinkCli, a_file_of_another_kind_is_named_with_what_is_accepted) {
+  const std::string matrix = write("topo.txt", "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n");
+  expect_refusal(predict({"--link", matrix, "--network", "mlp:width=1024"}),
+                 {"topology matrix", "--check-link", "accepted: a links or machine file"});
+  const std::string epochs = write("epochs.txt", "epoch,loss\n1,0.5\n");
+  expect_refusal(predict({"--link", epochs, "--network", "mlp:width=1024"}),
+                 {"neither JSON nor an nccl-tests log"});
+  test::expect_refusal("ddpx-calibrate",
+                       test::run_program("ddpx-calibrate", {"--from", epochs}, "", ""),
+                       {"neither JSON nor an nccl-tests log", "accepted: a measurements file"});
+}
+
+// 839 GB/s of bus bandwidth on 72 ranks are no PCIe (55 GB/s at most); 41 GB/s may be.
+TEST_F(CheckLinkCli, a_log_is_taken_as_the_same_link_by_every_program) {
+  for (const auto& [log, topology] : {std::pair{"U069", "nvlink"}, std::pair{"U068", "pcie"}}) {
+    const std::string file = std::string("tests/io/inputs/") + log + ".txt";
+    EXPECT_THAT(test::run_program("ddpx-calibrate", {"--from", file}, "", "").out,
+                HasSubstr(std::string("\"topology\": \"") + topology + "\""));
+    EXPECT_THAT(predict({"--link", file, "--network", "mlp:width=1024"}).err,
+                HasSubstr(std::string("taken as ") + topology + ","));
+    EXPECT_THAT(
+        test::run_program("ddpx-calibrate", {"--from", file, "--topology", "network"}, "", "").out,
+        HasSubstr("\"topology\": \"network\""));
+  }
+}
+
+// Two nodes of four H100, a NIC of 400 Gb/s each: 157 GB/s, which four times 50 GB/s bound.
+TEST_F(CheckLinkCli, a_log_of_several_nodes_is_held_against_both_levels) {
+  const std::string log = "tests/io/inputs/U068b.txt";
+  const Words nodes{"--check-link", log, "--gpus", "2x4", "--link", "nvlink4"};
+  Words right = nodes;
+  right.insert(right.end(), {"--inter-link", "infiniband-ndr"});
+  const ProgramResult result = predict(right);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("nvlink4+infiniband-ndr on 8 ranks"),
+                                HasSubstr("That is right for such a box")));
+  right.insert(right.end(), {"--nics", "1"});  // a quarter of the wire
+  EXPECT_THAT(predict(right).out, HasSubstr("above what such a link gives"));
+  EXPECT_THAT(predict({"--check-link", log, "--link", "infiniband-ndr"}).out,
+              HasSubstr("or nodes of several GPUs (--gpus 2x8 with"));
+}
+
+TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
+  const std::string log = "tests/io/inputs/U068b.txt";
+  const auto refused = [&](Words more, const Words& words) {
+    more.insert(more.begin(), {"--check-link", log});
+    expect_refusal(predict(more), words);
+  };
+  refused({"--link", "nvlink4", "--inter-link", "roce-400"}, {"--inter-link", "--gpus 2x8"});
+  refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "2x8"},
+          {"--gpus: '2x8' is 16 GPUs, and the log has 8 ranks"});
+  refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "8"},
+          {"--gpus: '8' is not how", "as 2x8"});
+  refused({"--link", "nvlink4", "--gpus", "2x4"}, {"--gpus", "--inter-link"});
+  refused({"--link", "nvlink4", "--nics", "4"}, {"--nics", "--inter-link, which is missing"});
+  refused({"--inter-link", "roce-400", "--gpus", "2x4"}, {"--inter-link", "missing: --link"});
+}
+
+TEST_F(CheckLinkCli, copies_are_held_against_links_of_a_known_rate_only) {
+  const std::string copies =
+      write("nvbandwidth.txt",
+            "nvbandwidth Version: v0.4\nRunning device_to_device_memcpy_read_ce.\n"
+            "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+            "           0         1\n 0       N/A    276.07\n 1    276.36       N/A\n");
+  EXPECT_EQ(predict({"--check-link", copies, "--link", "nvlink3"}).exit_code, 0);
+  for (const char* link : {"tests/io/inputs/U069b.txt", "25GB/s,10us"})
+    expect_refusal(predict({"--check-link", copies, "--link", link}),
+                   {"--link: '", "no rate of one direction", "--list-links"});
+  expect_refusal(predict({"--check-link", copies, "--link", "nvlink4", "--inter-link", "roce-400",
+                          "--gpus", "2x8"}),
+                 {"--inter-link", "copies are inside one"});
+}
+
 TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
   const ProgramResult below = predict(
       {"--check-link", "tests/io/inputs/h200x2_all_reduce_shm.txt", "--link", "nvlink4", "--json"});

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/json_wanted.hpp"
 #include "io/log_text.hpp"
 #include "io/nccl_tests.hpp"
 #include "io/nvbandwidth.hpp"
@@ -42,6 +43,7 @@ inline void import_anything(std::string_view text) {
   if (io::looks_like_nvbandwidth(text))
     refused_in_one_line(
         [&] { static_cast<void>(io::slowest_pair(io::read_nvbandwidth(text, "nvb"))); });
+  refused_in_one_line([&] { io::want_json(text, "file", "a links file"); });
   io::LogFilter filter;
   filter.add(text);
   static_cast<void>(filter.take());

@@ -239,7 +239,17 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
                                       Bytes(75),
                                       0,
                                       {{"products", 0.5}}};
-  d.inferred = InferredLink{1e6, Job{}, Seconds(1), Seconds(2), 0.5, BytesPerSecond(1e9), "slow"};
+  d.inferred = InferredLink{1e6,
+                            Job{},
+                            Seconds(1),
+                            Seconds(2),
+                            0.5,
+                            BytesPerSecond(1e9),
+                            Seconds(0.002),
+                            Seconds(0.003),
+                            BytesPerSecond(5e8),
+                            false,
+                            "slow"};
   const Document out = parsed(d);
   const Reader explanation = Reader(out).at("rows").elements().front().at("explanation");
   EXPECT_EQ(explanation.at("sent_per_rank_bytes").number(), 75);
@@ -249,6 +259,11 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
   EXPECT_EQ(collective.at("peak_bus_bandwidth_bytes_per_s").number(), 500);
   EXPECT_EQ(explanation.at("per_cent_of_step_for_1_per_cent").at("products").number(), 0.5);
   EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_bytes_per_s").number(), 1e9);
+  EXPECT_THAT(to_json(d, {}), testing::HasSubstr("\"batch_per_rank\": null"));
+  EXPECT_EQ(Reader(out).at("inferred").at("framework_s").number(), 0.002);
+  EXPECT_EQ(Reader(out).at("inferred").at("slowest_rank_s").number(), 0.003);
+  EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_of_the_link_alone_bytes_per_s").number(),
+            5e8);
   EXPECT_EQ(Reader(out).at("inferred").at("reading").text(), "slow");
 }
 

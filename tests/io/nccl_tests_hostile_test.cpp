@@ -136,6 +136,21 @@ TEST(NcclTestsHostile, a_row_of_damaged_digits_is_counted_among_those_left_out) 
   }
 }
 
+TEST(NcclTestsHostile, a_row_whose_size_is_no_number_is_counted_among_those_left_out) {
+  const std::string good = "  1048576 262144 float sum -1 121.8 8.61 16.14 0 126.6 8.28 15.53 0\n";
+  const std::string rest = " float sum -1 121.8 8.61 16.14 0 126.6 8.28 15.53 0\n";
+  for (const std::string head : {"nan 524288", "2097152 inf", "2097\x01 524288", "524288"}) {
+    const NcclImport import = read_nccl_tests(good + head + rest, "log");
+    EXPECT_EQ(points_in(import), 1U) << head;
+    ASSERT_EQ(import.dropped.size(), 1U) << head;
+    EXPECT_EQ(import.dropped.front().line, 2U);
+    EXPECT_EQ(import.dropped.front().reason, "the row's size or count is no number");
+  }
+  // A type's name among other words is no row.
+  for (const char* line : {"time float 1 2 3 4 5 6 7 s\n", "float 1 2 3\n"})
+    EXPECT_TRUE(read_nccl_tests(good + line, "log").dropped.empty()) << line;
+}
+
 TEST(NcclTestsHostile, odd_files_are_refused_in_one_line) {
   for (const std::string& text :
        {std::string(), std::string("\n\n\n"), std::string(1000, '\0'), std::string("#"),

@@ -123,6 +123,17 @@ TEST(CheckLink, a_small_message_is_held_against_a_small_one) {
   EXPECT_EQ(check_link(measured, kTable[0], kTable).standing, Standing::below);
 }
 
+// A ring counts no more bus bandwidth than its slowest hop carries (31.5 GB/s of PCIe 4 x16),
+// however unsure the way to sixteen GPUs is; a tree over two nodes at most twice the wire.
+TEST(CheckLink, no_band_reaches_beyond_what_the_link_carries) {
+  EXPECT_EQ(band_of(kTable[1], 16).high, BytesPerSecond(31.5e9));
+  EXPECT_EQ(band_of(kTable[2], 16).high, BytesPerSecond(31.5e9));
+  EXPECT_LT(band_of(kTable[2], 2).high, BytesPerSecond(31.5e9));
+  const Link wire = entry("hdr", Topology::network, 20, 21, 22, 25);
+  EXPECT_EQ(band_of(wire, 64).high, BytesPerSecond(50e9));
+  EXPECT_TRUE(check_link(of(45.7, 16), kTable).candidates.empty());
+}
+
 TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
   EXPECT_THAT(check_link(of(0.01), kTable).text, HasSubstr("No link of the table"));
   const LinkCheck check = check_link(of(20), kTable);

@@ -106,7 +106,8 @@ void accumulation(const Reports& reports, Verdicts& v) {
   const auto gain = [&](double synced, double kept) {
     // compute + exchange = synced, compute + exchange/K = kept.
     const double exchange = (synced - kept) / (1 - 1 / k);
-    const Machine machine = machine_of(*find_gpu_type("v100-sxm"));
+    Machine machine = for_known_step(machine_of(*find_gpu_type("v100-sxm")));
+    machine.sample_spread = 0;  // the batch is not stated
     Job job;
     job.gpus = 2;
     job.batch_per_rank = 2;

@@ -1,0 +1,151 @@
+// --infer-link as asked on the command line: the inverse of the forecast of the same flags.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "predict/infer.hpp"
+#include "predict/link_text.hpp"
+#include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_input_error.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::small_resolvers;
+using testing::HasSubstr;
+using testing::Not;
+
+Resolvers resolvers_of_figures() {
+  Resolvers names = small_resolvers();
+  names.link = [](const std::optional<std::string>& name, const Machine&) {
+    return link_from_figures("--link", name.value());
+  };
+  return names;
+}
+
+// Everything that --infer-link and a forecast have in common.
+struct Training {
+  const char* params = "340M";
+  const char* gpus = "2";
+  const char* batch = "8";
+  const char* strategy = "ddp";
+  const char* straggler = nullptr;
+};
+
+Options options_of(const Training& training) {
+  Options o;
+  o.params = training.params;
+  o.gpus = training.gpus;
+  o.batch = training.batch;
+  o.strategies = {training.strategy};
+  if (training.straggler != nullptr) o.straggler = training.straggler;
+  o.machine = "small";
+  return o;
+}
+
+TEST(RequestInfer, a_link_that_is_found_forecasts_the_step_it_was_found_from) {
+  for (const Training& training :
+       {Training{}, Training{.gpus = "16", .batch = "2"}, Training{.strategy = "ddp,overlap=no"},
+        Training{.gpus = "4", .strategy = "ddp,accumulate=4"}, Training{.straggler = "samples=0%"},
+        Training{.straggler = "spread=5%"}, Training{.gpus = "8", .straggler = "10%"},
+        Training{.params = "25M", .batch = "64"}, Training{.gpus = "4", .strategy = "fsdp=block"},
+        Training{.strategy = "zero=1"}}) {
+    const bool accumulates = std::string(training.strategy).find("accumulate") != std::string::npos;
+    Options o = options_of(training);
+    o.infer_link = accumulates ? "t1=300ms,tn=2.1s" : "t1=300ms,tn=510ms";
+    const InferredLink found = *infer(o, small_resolvers()).inferred;
+    o.infer_link.reset();
+    o.step_time = "300ms";
+    std::array<char, 64> figures{};
+    std::snprintf(figures.data(), figures.size(), "%.9gGB/s,10us",
+                  found.bus_bandwidth.value() / 1e9);
+    o.links = {figures.data()};
+    const ForecastDocument again = run(query_from(o, resolvers_of_figures()));
+    EXPECT_NEAR(again.rows.front().forecast.step_time_s.value / found.step.value(), 1, 1e-3)
+        << training.gpus << " " << training.strategy << " "
+        << (training.straggler == nullptr ? "" : training.straggler);
+  }
+}
+
+TEST(RequestInfer, what_the_forecast_takes_besides_the_link_is_said_and_not_the_links) {
+  Options o = options_of({.straggler = "20%"});
+  o.infer_link = "t1=300ms,tn=900ms";
+  const InferredLink found = *infer(o, small_resolvers()).inferred;
+  EXPECT_DOUBLE_EQ(found.framework.value(), 2e-3);  // docs/model.md: 2 ms of every exchange
+  // A fifth of the compute is waited for at least; the optimizer's 17 ms (340 M parameters x 12 B
+  // over 240 GB/s) are not compute.
+  EXPECT_GT(found.slowest_rank.value(), 0.2 * (0.300 - 0.0171));
+  ASSERT_TRUE(found.link_alone);
+  EXPECT_LT(*found.link_alone, found.bus_bandwidth);
+  EXPECT_THAT(found.reading, HasSubstr("Of the step the forecast takes 2.00 ms for the framework "
+                                       "and 5"));
+  EXPECT_THAT(found.reading, HasSubstr("explains the rest, if nothing else is at fault"));
+  EXPECT_THAT(found.reading, HasSubstr("If the link took all of it, "));
+}
+
+TEST(RequestInfer, without_a_batch_samples_are_taken_as_alike) {
+  Options o = options_of({.batch = "1"});
+  o.infer_link = "t1=300ms,tn=900ms";
+  const ForecastDocument one = infer(o, small_resolvers());
+  EXPECT_TRUE(one.warnings.empty());
+  EXPECT_TRUE(one.inferred->batch_given);
+  o.batch.reset();
+  const ForecastDocument unknown = infer(o, small_resolvers());
+  EXPECT_GT(one.inferred->slowest_rank, unknown.inferred->slowest_rank);
+  EXPECT_FALSE(unknown.inferred->batch_given);
+  ASSERT_EQ(unknown.warnings.size(), 1U);
+  EXPECT_THAT(unknown.warnings.front(), HasSubstr("--batch"));
+  o.machine.reset();
+  EXPECT_THAT(infer(o, small_resolvers()).warnings.front(),
+              HasSubstr("the memory of machine small (Small GPU); name yours by --gpu"));
+  o.straggler = "20%";  // a delay needs no batch
+  EXPECT_GT(infer(o, small_resolvers()).inferred->slowest_rank, unknown.inferred->slowest_rank);
+  o.straggler = "samples=0%";
+  EXPECT_DOUBLE_EQ(infer(o, small_resolvers()).inferred->slowest_rank.value(),
+                   unknown.inferred->slowest_rank.value());
+}
+
+TEST(RequestInfer, under_strong_scaling_it_says_what_it_takes_of_the_share) {
+  Options o = options_of({.gpus = "4"});
+  o.scaling = "strong";
+  o.infer_link = "t1=300ms,tn=200ms";
+  const ForecastDocument found = infer(o, small_resolvers());
+  ASSERT_EQ(found.warnings.size(), 1U);
+  EXPECT_THAT(found.warnings.front(), HasSubstr("not faster in proportion"));
+  EXPECT_NEAR(found.inferred->speedup, 1.5, 1e-9);
+}
+
+TEST(RequestInfer, a_step_that_framework_and_ranks_explain_needs_no_link) {
+  Options o = options_of({.params = "1M"});
+  o.infer_link = "t1=300ms,tn=320ms";
+  try {
+    static_cast<void>(infer(o, small_resolvers()));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const UnmetError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("for the framework and "));
+    EXPECT_THAT(error.what(), HasSubstr("for waiting for the slowest rank"));
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+  }
+}
+
+TEST(RequestInfer, flags_that_contradict_it_are_refused) {
+  const auto refused = [](const auto& change, std::initializer_list<std::string_view> words) {
+    Options o = options_of({});
+    o.infer_link = "t1=300ms,tn=900ms";
+    change(o);
+    test::expect_input_error([&] { static_cast<void>(infer(o, small_resolvers())); }, words);
+  };
+  refused([](Options& o) { o.batch = "8,16"; }, {"--batch", "8,16"});
+  refused([](Options& o) { o.strategies = {"ddp", "fsdp=block"}; }, {"--strategy", "second"});
+  refused([](Options& o) { o.strategies = {"no-sync"}; }, {"--strategy", "exchanges nothing"});
+  refused([](Options& o) { o.strategies = {"hsdp=2x2"}; }, {"--strategy", "two links"});
+  refused([](Options& o) { o.strategies = {"ddp,channels=4"}; }, {"--strategy", "channels"});
+  refused([](Options& o) { o.gpu = "t4"; }, {"--gpu", "--machine", "both"});
+  refused([](Options& o) { o.batch.reset(), o.straggler = "samples=30%"; }, {"--batch"});
+  refused([](Options& o) { o.straggler = "2000%"; }, {"--straggler"});
+  refused([](Options& o) { o.scaling = "strong", o.batch = "1"; }, {"--batch", "without a sample"});
+}
+
+}  // namespace
+}  // namespace ddpx
