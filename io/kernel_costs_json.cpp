@@ -19,11 +19,8 @@ KernelCosts costs_of(const Reader& from) {
   costs.pass = from.at("pass").one_of({Pass::forward, Pass::data_gradient, Pass::weight_gradient});
   costs.dtype = dtype_of(from.at("dtype"));
   for (std::size_t i = 0; i < keys.size(); ++i) costs.seconds[i] = from.at(keys[i]).between(0, 1);
-  // Every kernel does some of these.
-  double any = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    if (kKernelParts[i] != "split" && kKernelParts[i] != "sum") any += costs.seconds[i];
-  if (!(any > 0)) from.at(keys.front()).refuse_value("more than 0 where the other costs are 0");
+  if (!any_kernel_costs(costs))
+    from.at(keys.front()).refuse_value("more than 0 where the other costs are 0");
   costs.error = from.at("error").non_negative();
   return costs;
 }

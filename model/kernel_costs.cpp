@@ -27,6 +27,12 @@ bool same_kernel(const KernelGrid& a, const KernelGrid& b) {
 
 }  // namespace
 
+bool any_kernel_costs(const KernelCosts& costs) {
+  for (std::size_t i = 0; i < kKernelParts.size(); ++i)
+    if (kKernelParts[i] != "split" && kKernelParts[i] != "sum" && costs.seconds[i] > 0) return true;
+  return false;
+}
+
 bool has_tile(const ProductPoint& point) { return point.grid && point.grid->tiles > 0; }
 
 KernelGrid grid_on(const KernelGrid& kernel, double split, const Product& product,

@@ -42,6 +42,9 @@ struct KernelCosts {
   double error = 0;
 };
 
+// Whether a part that every kernel has costs anything: prices need one.
+[[nodiscard]] bool any_kernel_costs(const KernelCosts& costs);
+
 // The kernel on `product`, which needs a tile that is known; `split` in so many parts.
 [[nodiscard]] KernelGrid grid_on(const KernelGrid& kernel, double split, const Product& product,
                                  int multiprocessors);

@@ -89,6 +89,15 @@ KernelCosts even_costs() {
   return costs;
 }
 
+TEST(KernelCosts, of_split_kernels_alone_price_nothing) {
+  KernelCosts costs;
+  EXPECT_FALSE(any_kernel_costs(costs));
+  costs.seconds = {0, 0, 0, 0, 0, 1e-6, 1e-12, 0};
+  EXPECT_FALSE(any_kernel_costs(costs));
+  costs.seconds[7] = 1e-13;
+  EXPECT_TRUE(any_kernel_costs(costs));
+}
+
 // Half way between a shape at its costs and one at 1.21 times its costs a shape takes 1.1 times:
 // the geometric mean. 16 x 2 tiles of 2048 steps.
 TEST(KernelPrices, of_a_shape_between_two_are_its_costs_and_the_mean_of_what_those_take_longer) {
