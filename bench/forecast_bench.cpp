@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/machine.hpp"
+#include "io/catalog.hpp"
 #include "model/forecast.hpp"
 #include "model/network.hpp"
 
@@ -30,6 +31,28 @@ void point_of_an_unmeasured_shape(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(point_forecast(m, l, network, Job{}).speedup.value);
 }
 BENCHMARK(point_of_an_unmeasured_shape);
+
+// The shipped machine of two H200, by its kernels' costs: the table is made in every round, and
+// with it the ratios of the shapes around.
+void point_of_an_unmeasured_shape_of_two_h200(benchmark::State& state) {
+  const Machine m = io::find_machine("h200x2");
+  const Link l = link();
+  const Network network = mlp_of(3000, 8);
+  for (auto _ : state) benchmark::DoNotOptimize(point_forecast(m, l, network, Job{}).speedup.value);
+}
+BENCHMARK(point_of_an_unmeasured_shape_of_two_h200);
+
+// One product of another width each time, from one table.
+void product_of_an_unmeasured_shape_of_two_h200(benchmark::State& state) {
+  const Machine m = io::find_machine("h200x2");
+  const ProductTable table(m, DType::fp32);
+  double width = 512;
+  for (auto _ : state) {
+    width = width < 8192 ? width + 1 : 513;
+    benchmark::DoNotOptimize(table.price({Pass::forward, DType::fp32, 256, width, width}).time);
+  }
+}
+BENCHMARK(product_of_an_unmeasured_shape_of_two_h200);
 
 // The model the analytic peer of docs/bench.md was timed on.
 void point_of_a_gpt_of_12_layers(benchmark::State& state) {

@@ -6,6 +6,7 @@
 
 #include "calibration/fit_gap.hpp"
 #include "calibration/fit_host.hpp"
+#include "calibration/fit_kernels.hpp"
 #include "calibration/kernel_tiles.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
@@ -232,7 +233,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
     if (sample.kernel) {
       const KernelRecord& k = *sample.kernel;
       point.grid = {
-          k.blocks,
+          working_blocks(k, sample.product),
           static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
                                               machine.device.compute_capability)),
           k.persistent, tile_of(k.name)};
@@ -240,6 +241,7 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
     }
     machine.products.push_back(std::move(point));
   }
+  fit_kernels(machine);
   std::vector<TimedStep> steps = timed_steps(measurements, options, Clocks::burst);
   if (machine.products.empty() && steps.empty()) {
     throw InputError(

@@ -5,12 +5,18 @@
 
 #include <string_view>
 
-#include "model/contention.hpp"
+#include "profiler/measurement.hpp"
 
 namespace ddpx {
 
 // Not known where the name has no size. The first number lies along the output's contiguous
-// dimension (the library's matrices are column-major).
+// dimension (the library's matrices are column-major), after "tilesize" the second: fp32 grids of
+// two H200 are whole numbers of such tiles in all 16 records in which only one of the two is.
 [[nodiscard]] OutputTile tile_of(std::string_view kernel);
+
+// Blocks of the grid that have a part of the output. CUTLASS 2 launches, along the contiguous
+// dimension, whole groups of 8 tiles from 6 on, of 4 from 3 on and of 2 from 2 on
+// (GemmIdentityThreadblockSwizzle::get_log_tile), and blocks without a tile end at once.
+[[nodiscard]] double working_blocks(const KernelRecord& kernel, const Product& product);
 
 }  // namespace ddpx

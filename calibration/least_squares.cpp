@@ -19,6 +19,37 @@ std::vector<Eigen::Index> members(unsigned set) {
   return columns;
 }
 
+struct Scaled {
+  Eigen::MatrixXd counts;
+  Eigen::VectorXd values;
+};
+
+Scaled scaled(std::span<const CountedRow> rows) {
+  const auto m = static_cast<Eigen::Index>(rows.size());
+  const auto n = static_cast<Eigen::Index>(rows.front().counts.size());
+  Scaled all{Eigen::MatrixXd(m, n), Eigen::VectorXd(m)};
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const CountedRow& row = rows[static_cast<std::size_t>(i)];
+    all.values(i) = row.value / row.scale;
+    for (Eigen::Index j = 0; j < n; ++j)
+      all.counts(i, j) = row.counts[static_cast<std::size_t>(j)] / row.scale;
+  }
+  return all;
+}
+
+// Least squares of some of the columns, 0 for the others.
+Eigen::VectorXd solved(const Eigen::MatrixXd& counts, const Eigen::VectorXd& values,
+                       const std::vector<Eigen::Index>& columns) {
+  Eigen::MatrixXd some(counts.rows(), static_cast<Eigen::Index>(columns.size()));
+  for (Eigen::Index j = 0; j < some.cols(); ++j)
+    some.col(j) = counts.col(columns[static_cast<std::size_t>(j)]);
+  const Eigen::VectorXd costs = some.colPivHouseholderQr().solve(values);
+  Eigen::VectorXd all = Eigen::VectorXd::Zero(counts.cols());
+  for (Eigen::Index j = 0; j < some.cols(); ++j)
+    all(columns[static_cast<std::size_t>(j)]) = costs(j);
+  return all;
+}
+
 }  // namespace
 
 double CountedCosts::of(const CountedRow& row) const {
@@ -29,16 +60,9 @@ double CountedCosts::of(const CountedRow& row) const {
 
 CountedCosts counted_costs(std::span<const CountedRow> rows) {
   if (rows.empty()) return {};
-  const auto m = static_cast<Eigen::Index>(rows.size());
-  const auto n = static_cast<Eigen::Index>(rows.front().counts.size());
-  Eigen::MatrixXd counts(m, n);
-  Eigen::VectorXd values(m);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    const CountedRow& row = rows[static_cast<std::size_t>(i)];
-    values(i) = row.value / row.scale;
-    for (Eigen::Index j = 0; j < n; ++j)
-      counts(i, j) = row.counts[static_cast<std::size_t>(j)] / row.scale;
-  }
+  const auto [counts, values] = scaled(rows);
+  const Eigen::Index m = counts.rows();
+  const Eigen::Index n = counts.cols();
   CountedCosts best{std::vector<double>(static_cast<std::size_t>(n), 0.0),
                     std::vector<double>(static_cast<std::size_t>(n), 0.0), 0};
   const double nothing = kRounding * values.squaredNorm();
@@ -75,6 +99,44 @@ CountedCosts counted_costs(std::span<const CountedRow> rows) {
     }
   }
   return best;
+}
+
+CountedCosts costs_not_below_zero(std::span<const CountedRow> rows) {
+  if (rows.empty()) return {};
+  auto [counts, values] = scaled(rows);
+  Eigen::VectorXd lengths = counts.colwise().norm();
+  for (Eigen::Index j = 0; j < counts.cols(); ++j)
+    if (lengths(j) > 0) counts.col(j) /= lengths(j);
+  Eigen::VectorXd costs = Eigen::VectorXd::Zero(counts.cols());
+  std::vector<Eigen::Index> columns;
+  // Every round lowers the squares; the bound is against rounding.
+  for (Eigen::Index round = 0; round < 4 * counts.cols(); ++round) {
+    Eigen::VectorXd gain = counts.transpose() * (values - counts * costs);
+    for (const Eigen::Index j : columns) gain(j) = 0;
+    Eigen::Index enters = 0;
+    if (!(gain.maxCoeff(&enters) > kWorthIt * values.norm())) break;
+    columns.push_back(enters);
+    Eigen::VectorXd next = solved(counts, values, columns);
+    while (next.minCoeff() < 0) {
+      double step = 1;
+      for (const Eigen::Index j : columns)
+        if (next(j) < 0) step = std::min(step, costs(j) / (costs(j) - next(j)));
+      costs += step * (next - costs);
+      std::erase_if(columns,
+                    [&](Eigen::Index j) { return !(costs(j) > kRounding) && next(j) < 0; });
+      for (Eigen::Index j = 0; j < costs.size(); ++j)
+        if (std::find(columns.begin(), columns.end(), j) == columns.end()) costs(j) = 0;
+      next = solved(counts, values, columns);
+    }
+    costs = next;
+  }
+  CountedCosts fitted;
+  fitted.residual =
+      std::sqrt((counts * costs - values).squaredNorm() / static_cast<double>(counts.rows()));
+  fitted.errors.assign(static_cast<std::size_t>(costs.size()), 0.0);
+  for (Eigen::Index j = 0; j < costs.size(); ++j)
+    fitted.each.push_back(lengths(j) > 0 ? costs(j) / lengths(j) : 0);
+  return fitted;
 }
 
 }  // namespace ddpx

@@ -29,4 +29,8 @@ struct CountedCosts {
 // Errors are the diagonal of s^2 (A^T A)^-1; with no row to spare, all of each cost.
 [[nodiscard]] CountedCosts counted_costs(std::span<const CountedRow> rows);
 
+// The least squares with no cost below zero, of any number of counts (Lawson & Hanson 1974, chapter
+// 23: the cost that would help most enters, and what falls below zero leaves). Errors are 0.
+[[nodiscard]] CountedCosts costs_not_below_zero(std::span<const CountedRow> rows);
+
 }  // namespace ddpx

@@ -108,9 +108,7 @@ ParsedCalibrateOptions parse_calibrate_options(int argc, const char* const* argv
            "name of the link that was measured\n(default: shm or tcp by transport; link of logs)");
   line.one(
       "Measurements", "--topology", o.topology, "CLASS",
-      "how the ranks of the logs reach each other:
-nvlink, pcie, pcie_host, network, host_memory
-"
+      "how the ranks of the logs reach each other:\nnvlink, pcie, pcie_host, network, host_memory\n"
       "(default: by their hosts and bandwidth)");
   line.one("Measurements", "--channels", o.channels, "C",
            "NCCL channels: what it may take where GPUs are\nmeasured, what it took in logs "

@@ -5,6 +5,7 @@
 
 #include "io/estimate_json.hpp"
 #include "io/host_json.hpp"
+#include "io/kernel_costs_json.hpp"
 #include "io/link_json.hpp"
 #include "io/operation_json.hpp"
 #include "io/schema.hpp"
@@ -16,6 +17,7 @@ namespace {
 const std::vector<std::string_view> kMembers = {"name",
                                                 "device",
                                                 "products",
+                                                "kernel_costs",
                                                 "one_gpu_steps",
                                                 "copy_bandwidth_bytes_per_s",
                                                 "optimizer_bandwidth_bytes_per_s",
@@ -206,6 +208,7 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   for (const Reader& product : top.at("products").elements()) {
     machine.products.push_back(point_of(product));
   }
+  if (const auto costs = top.find("kernel_costs")) machine.kernel_costs = kernel_costs_of(*costs);
   if (const auto steps = top.find("one_gpu_steps")) {
     for (const Reader& step : steps->elements()) machine.one_gpu_steps.push_back(step_of(step));
   }
@@ -258,6 +261,8 @@ std::string to_json(const Machine& machine) {
   members.emplace_back("name", machine.name);
   members.emplace_back("device", device_json(machine.device));
   members.emplace_back("products", std::move(products));
+  if (!machine.kernel_costs.empty())
+    members.emplace_back("kernel_costs", kernel_costs_json(machine.kernel_costs));
   members.emplace_back("one_gpu_steps", std::move(steps));
   members.emplace_back("copy_bandwidth_bytes_per_s", estimate_json(machine.copy_bandwidth));
   members.emplace_back("optimizer_bandwidth_bytes_per_s",

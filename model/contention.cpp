@@ -49,14 +49,24 @@ double meet(double blocks, double each, int multiprocessors) {
   return std::max(most, std::ceil(blocks / multiprocessors));
 }
 
-Turns ordinary_turns(const KernelGrid& grid, int multiprocessors) {
-  const double each = std::max(1.0, grid.per_multiprocessor);
+struct LastWave {
+  double before = 0;  // waves
+  double blocks = 0;
+  double shared = 0;  // by how many on the fullest multiprocessor
+};
+
+LastWave last_wave(const KernelGrid& grid, double each, int multiprocessors) {
   const double full = waves(grid, multiprocessors) - 1;
   const double last = grid.blocks - full * each * multiprocessors;
   // After several waves blocks end one by one, and the rest spreads.
-  const double shared =
-      full == 1 ? meet(last, each, multiprocessors) : std::ceil(last / multiprocessors);
-  return {full * turns(each), turns(shared), last / (each * multiprocessors)};
+  return {full, last,
+          full == 1 ? meet(last, each, multiprocessors) : std::ceil(last / multiprocessors)};
+}
+
+Turns ordinary_turns(const KernelGrid& grid, int multiprocessors) {
+  const double each = std::max(1.0, grid.per_multiprocessor);
+  const LastWave last = last_wave(grid, each, multiprocessors);
+  return {last.before * turns(each), turns(last.shared), last.blocks / (each * multiprocessors)};
 }
 
 }  // namespace
@@ -108,6 +118,16 @@ double waves(const KernelGrid& grid, int multiprocessors) {
 double kernel_turns(const KernelGrid& grid, int multiprocessors) {
   if (grid.persistent && grid.tiles > 0) return rounds(grid.tiles, multiprocessors);
   return ordinary_turns(grid, multiprocessors).sum();
+}
+
+BlockRounds block_rounds(const KernelGrid& grid, int multiprocessors) {
+  if (grid.persistent && grid.tiles > 0) {
+    const double all = rounds(grid.tiles, multiprocessors);
+    return {all, all};
+  }
+  const double each = std::max(1.0, grid.per_multiprocessor);
+  const LastWave last = last_wave(grid, each, multiprocessors);
+  return {last.before + 1, last.before * each + last.shared};
 }
 
 WaveCost wave_cost(Seconds alone, Bytes bytes, double memory_rate) {

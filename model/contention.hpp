@@ -66,6 +66,15 @@ struct ResidencyLimits {
 // kernel of known tiles, in rounds.
 [[nodiscard]] double kernel_turns(const KernelGrid& grid, int multiprocessors);
 
+struct BlockRounds {
+  double waves = 0;
+  double blocks = 0;  // of the fullest multiprocessor in all waves, side by side or in turn
+};
+
+// How often a multiprocessor's slots are filled, and with how many blocks (of a persistent kernel
+// of known tiles: tiles).
+[[nodiscard]] BlockRounds block_rounds(const KernelGrid& grid, int multiprocessors);
+
 // What of a kernel's time alone a further wave does not take again.
 struct WaveCost {
   double start_share = 0;   // of that time: before its first blocks compute and after its last

@@ -209,6 +209,7 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
     // Another GPU's library may take another kernel.
     point.grid.reset();
   }
+  carried.kernel_costs.clear();
   carried.one_gpu_steps.clear();
   carried.links.clear();
   carried.boost.reset();

@@ -17,6 +17,7 @@ constexpr double kSameShape = 1e-6;  // distance in doublings below which a shap
 // the calibration.
 constexpr double kErrorPerDoubling = 0.03;
 constexpr double kFarDoublings = 1.5;
+constexpr double kFarthest = 4;  // doublings, beyond which the error grows no more
 // The same on GPUs, whose kernels take time in steps. Leaving out one of twelve widths at a time
 // (two H200, three dtypes) a layer's three products are 3 to 10 % off in the median and 11 to 14 %
 // in the root mean square, at about half a doubling.
@@ -119,12 +120,13 @@ ProductPrice ProductTable::price(const Product& product) const {
     if (p.rows == product.rows && p.in == product.in && p.out == product.out)
       return {point->time.value, point->time.relative_error, point->grid, false};
   }
-  for (const auto& [known, price] : recent_) {
-    if (known.pass == product.pass && known.rows == product.rows && known.in == product.in &&
-        known.out == product.out)
+  for (const auto& [shape, price] : recent_) {
+    if (shape.pass == product.pass && shape.rows == product.rows && shape.in == product.in &&
+        shape.out == product.out)
       return price;
   }
-  const ProductPrice price = carried(product);
+  const KernelPrices* known = kernels(product.pass);
+  const ProductPrice price = known ? by_kernels(*known, product) : carried(product);
   recent_.reserve(kRecent);
   if (recent_.size() < kRecent) {
     recent_.emplace_back(product, price);
@@ -132,6 +134,27 @@ ProductPrice ProductTable::price(const Product& product) const {
     recent_[oldest_++ % kRecent] = {product, price};
   }
   return price;
+}
+
+const KernelPrices* ProductTable::kernels(Pass pass) const {
+  std::optional<KernelPrices>& prices = kernels_[static_cast<std::size_t>(pass)];
+  if (prices) return &*prices;
+  const auto costs = std::find_if(
+      machine_.kernel_costs.begin(), machine_.kernel_costs.end(),
+      [&](const KernelCosts& known) { return known.pass == pass && known.dtype == dtype_; });
+  const auto& points = points_[static_cast<std::size_t>(pass)];
+  if (costs == machine_.kernel_costs.end() ||
+      std::none_of(points.begin(), points.end(),
+                   [](const ProductPoint* point) { return has_tile(*point); }))
+    return nullptr;
+  return &prices.emplace(*costs, points, machine_.device.multiprocessors);
+}
+
+ProductPrice ProductTable::by_kernels(const KernelPrices& kernels, const Product& product) const {
+  const KernelPrices::Price price = kernels.of(product);
+  const double of_costs = kernels.error() * std::sqrt(std::min(price.distance, kFarthest));
+  return {price.time, std::hypot(price.nearest_error, of_costs), price.grid,
+          price.distance > kFarDoublings};
 }
 
 ProductPrice ProductTable::carried(const Product& product) const {
@@ -199,7 +222,8 @@ ProductPrice ProductTable::carried(const Product& product) const {
     price.grid = kernel->grid;
   }
   const double per_doubling = kernel ? kErrorPerDoublingOfKernels : kErrorPerDoubling;
-  const double spread = std::hypot(error / weight_sum, per_doubling * std::min(distance, 4.0));
+  const double spread =
+      std::hypot(error / weight_sum, per_doubling * std::min(distance, kFarthest));
   price.relative_error = std::hypot(spread, borrowed_error);
   return price;
 }

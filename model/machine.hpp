@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/contention.hpp"
+#include "model/kernel_costs.hpp"
 #include "model/link.hpp"
 #include "model/network_spec.hpp"
 
@@ -92,6 +93,8 @@ struct Machine {
   std::string name;
   Device device;
   std::vector<ProductPoint> products;
+  // By pass and dtype, where enough products have kernels that are known.
+  std::vector<KernelCosts> kernel_costs;
   std::vector<MeasuredStep> one_gpu_steps;
   Estimate<BytesPerSecond> copy_bandwidth;  // memory traffic: reads plus writes
   Estimate<BytesPerSecond> optimizer_bandwidth;
@@ -176,11 +179,12 @@ struct ProductPrice {
 };
 
 // Prices products from the measured points of one dtype. A measured shape has its own time and
-// grid. Another shape transfers *efficiency*, not time: the rate of its nearest points (inverse
-// squared distance over the logarithms of rows, in and out), with an error that grows with the
-// distance. Where kernel records tell the tiles of the nearest, the time is the geometric mean of
-// that and of the better of their kernels carried over (tiles.hpp), which gives the grid too
-// (docs/model.md).
+// grid. Another shape is priced by what the library's kernels cost where the machine knows
+// (kernel_costs.hpp), which gives the grid too. Elsewhere it transfers *efficiency*, not time: the
+// rate of its nearest points (inverse squared distance over the logarithms of rows, in and out),
+// with an error that grows with the distance; where kernel records tell the tiles of the nearest,
+// the geometric mean of that and of the better of their kernels carried over (tiles.hpp,
+// docs/model.md).
 class ProductTable {
  public:
   ProductTable(const Machine& machine, DType dtype);
@@ -215,8 +219,12 @@ class ProductTable {
   // Made at the first shape that was not measured: four logarithms a point would be most of a
   // forecast that needs none. Not safe to share between threads.
   mutable std::array<std::vector<Entry>, 3> entries_;
+  mutable std::array<std::optional<KernelPrices>, 3> kernels_;  // alike
   // The last shapes carried over, for the next model of the same network; as unsafe.
   [[nodiscard]] ProductPrice carried(const Product& product) const;
+  // nullptr where the costs of that pass are not known.
+  [[nodiscard]] const KernelPrices* kernels(Pass pass) const;
+  [[nodiscard]] ProductPrice by_kernels(const KernelPrices& kernels, const Product& product) const;
   mutable std::vector<std::pair<Product, ProductPrice>> recent_;
   mutable std::size_t oldest_ = 0;
   mutable std::optional<std::vector<StepRatio>> ratios_;

@@ -32,6 +32,17 @@ double tiles_of(const OutputTile& tile, const Product& product) {
   return std::ceil(output.contiguous / tile.contiguous) * std::ceil(output.across / tile.across);
 }
 
+double tiles_along(const OutputTile& tile, const Product& product) {
+  return tile.contiguous > 0 ? std::ceil(output_of(product).contiguous / tile.contiguous) : 0;
+}
+
+double inner_of(const Product& product) { return output_of(product).inner; }
+
+double output_elements(const Product& product) {
+  const Output output = output_of(product);
+  return output.contiguous * output.across;
+}
+
 double splits_of(const KernelGrid& grid) {
   if (grid.persistent || !(grid.tiles > 0)) return 1;
   return std::max(1.0, std::round(grid.blocks / grid.tiles));
@@ -46,8 +57,7 @@ std::optional<CarriedKernel> carried_kernel(const ProductPoint& measured, const 
   if (!(tiles_of(grid.tile, measured.product) > 0) || !(measured.time.value > gap))
     return std::nullopt;
   const double split = splits_of(grid);
-  const double turns =
-      kernel_turns(grid, multiprocessors) * output_of(measured.product).inner / split;
+  const double turns = kernel_turns(grid, multiprocessors) * inner_of(measured.product) / split;
   CarriedKernel best;
   double least = 0;
   for (const double s : {split, 2 * split, std::max(1.0, std::floor(split / 2)), 1.0}) {
@@ -55,7 +65,7 @@ std::optional<CarriedKernel> carried_kernel(const ProductPoint& measured, const 
     KernelGrid carried = grid;
     carried.tiles = tiles_of(grid.tile, product);
     if (!grid.persistent) carried.blocks = carried.tiles * s;
-    const double now = kernel_turns(carried, multiprocessors) * output_of(product).inner / s;
+    const double now = kernel_turns(carried, multiprocessors) * inner_of(product) / s;
     if (least > 0 && !(now < least)) continue;
     least = now;
     best.grid = carried;

@@ -20,6 +20,13 @@ namespace ddpx {
 // output's contiguous dimension. 0 for a tile that is not known.
 [[nodiscard]] double tiles_of(const OutputTile& tile, const Product& product);
 
+// Tiles along the output's contiguous dimension.
+[[nodiscard]] double tiles_along(const OutputTile& tile, const Product& product);
+
+// The dimension that the product sums over, and the elements of its output.
+[[nodiscard]] double inner_of(const Product& product);
+[[nodiscard]] double output_elements(const Product& product);
+
 // Into how many parts a kernel splits the inner dimension, by its blocks for each tile; 1 where the
 // tiles are not known.
 [[nodiscard]] double splits_of(const KernelGrid& grid);

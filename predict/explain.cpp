@@ -130,6 +130,26 @@ std::string interval_lines(const ForecastRow& row) {
                  {.rest = 2});
 }
 
+// What a calibration can time is a square layer, or the generator's last one of 64 classes.
+std::string remedy_for(const Product& product, Engine engine) {
+  constexpr double kClasses = 64;
+  if (product.in != product.out && product.out != kClasses)
+    return "python3 -m ddpx_torch capture times the model's own";
+  return std::string(engine == Engine::torch ? "python3 -m ddpx_torch measure" : "ddpx-calibrate") +
+         " --widths " + count_text(product.in) + " --batches " + count_text(product.rows) +
+         " times it";
+}
+
+std::string least_sure_line(const ForecastRow& row) {
+  if (!row.explanation || !row.explanation->least_sure) return "";
+  const auto& [product, half_width] = *row.explanation->least_sure;
+  return wrapped("Of the products that were not measured " + count_text(product.rows) + " x " +
+                     count_text(product.in) + " -> " + count_text(product.out) + " (" +
+                     std::string(name(product.pass)) + ") is least sure, +- " +
+                     percent_text(half_width) + "; " + remedy_for(product, row.job.engine) + ".",
+                 {.rest = 2});
+}
+
 std::string elasticity_line(const ForecastRow& row) {
   if (!row.explanation) return "";
   std::vector<Elasticity> list = row.explanation->elasticities;
@@ -232,6 +252,7 @@ std::string explanation_text(const ForecastDocument& document, const ForecastRow
   text += elasticity_line(row);
   text += amdahl_line(row);
   text += interval_lines(row);
+  text += least_sure_line(row);
   text += list_text("Borrowed:", by_origin(row.rests_on),
                     "Nothing is borrowed: every constant was measured on this machine.");
   text += list_text("Outside the calibration:", row.extrapolated,

@@ -60,6 +60,39 @@ Products far_products(const ProductTable& table, const Network& network, const J
   return far;
 }
 
+bool is_measured(const Machine& machine, const Product& product) {
+  return std::any_of(machine.products.begin(), machine.products.end(), [&](const auto& point) {
+    const Product& p = point.product;
+    return p.pass == product.pass && p.dtype == product.dtype && p.rows == product.rows &&
+           p.in == product.in && p.out == product.out;
+  });
+}
+
+std::optional<UnmeasuredProduct> least_sure_of(const Machine& machine, const Network& network,
+                                               const Job& job) {
+  if (machine.products.empty()) return std::nullopt;  // a captured network brings its own times
+  std::optional<UnmeasuredProduct> least_sure;
+  Seconds most{};
+  std::optional<ProductTable> table;
+  for (const Layer& layer : network.layers) {
+    for (const LayerProduct& p : layer.products) {
+      const double rows = p.rows_per_sample * job.samples_per_micro_batch();
+      for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+        if (pass == Pass::data_gradient && !layer.needs_data_gradient) continue;
+        const Product product{pass, job.dtype, rows, p.in, p.out};
+        if (is_measured(machine, product)) continue;
+        if (!table) table.emplace(machine, job.dtype);
+        const ProductPrice price = table->price(product);
+        const Seconds error = price.time * (price.relative_error * p.count);
+        if (!(error > most)) continue;
+        most = error;
+        least_sure = {product, kNormalQuantile90 * price.relative_error};
+      }
+    }
+  }
+  return least_sure;
+}
+
 // The level of the link that a collective runs on.
 const Link& link_of(const Link& link, const Job& job, const Exchange& exchange) {
   if (!job.strategy.hybrid || link.levels.empty()) return link;
@@ -193,6 +226,7 @@ Explanation explain(const Machine& machine, const Link& link, const Network& net
   Explanation result;
   result.residual_half_width = kNormalQuantile90 * machine.residual;
   result.elasticities = elasticities(machine, link, network, job);
+  result.least_sure = least_sure_of(machine, network, job);
   if (job.gpus < 2 || !job.strategy.sync) return result;
   const StepModel model(machine, link, network, job);
   const Exchange* largest = nullptr;

@@ -31,6 +31,12 @@ struct CollectiveRow {
   BytesPerSecond peak_bus_bandwidth{};  // of a large message of this kind
 };
 
+// A product that the machine did not measure, and 1.645 standard errors of its price.
+struct UnmeasuredProduct {
+  Product product;
+  double half_width = 0;
+};
+
 // The parts of a forecast that its terms do not show (--explain).
 struct Explanation {
   std::vector<CollectiveRow> collectives;
@@ -41,6 +47,9 @@ struct Explanation {
   // explains.
   double residual_half_width = 0;
   std::vector<Elasticity> elasticities;  // what 1 % of each constant is worth
+  // Of the products that were not measured the one whose error weighs most in time; nullopt where
+  // all were.
+  std::optional<UnmeasuredProduct> least_sure{};
 };
 
 struct ForecastRow {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/tiles.hpp"
+
 namespace ddpx {
 namespace {
 
@@ -17,7 +19,7 @@ TEST(KernelTiles, are_of_the_size_in_the_librarys_names) {
            {"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", 128, 256},
            {"sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize64x128x32_warpgroupsize1x1x1"
             "_execute_segment_k_off_kernel__5x_cublas",
-            64, 128},
+            128, 64},
            {"_ZN7cutlass7Kernel2I52cutlass_80_tensorop_s1688gemm_128x64_32x6_nt_align4EE", 128,
             64}}) {
     EXPECT_EQ(tile_of(c.name).contiguous, c.contiguous) << c.name;
@@ -30,6 +32,36 @@ TEST(KernelTiles, of_names_without_a_size_or_with_one_that_cannot_be_are_not_kno
                            "gemm_128x0_k", "gemm_99999x128_k", "gemm_99999999999999999999x128",
                            "tilesize", "tilesizeAxB", "gemm_-128x64_k", "volta_sgemm"})
     EXPECT_EQ(tile_of(name).contiguous, 0) << name;
+}
+
+// Records of two H200, fp32 and tf32, whose tiles are whole numbers only as counted here.
+TEST(KernelTiles, of_working_blocks_share_the_inner_dimension_evenly) {
+  const auto blocks = [](const char* name, double launched, const Product& product) {
+    KernelRecord kernel;
+    kernel.name = name;
+    kernel.blocks = launched;
+    return working_blocks(kernel, product) / tiles_of(tile_of(name), product);
+  };
+  // 12 tiles along, launched as 16: eight parts.
+  EXPECT_EQ(blocks("_ZN7cutlass7Kernel2I41cutlass_80_simt_sgemm_64x64_8x5_nt_align1EE", 128,
+                   {Pass::weight_gradient, DType::fp32, 512, 768, 64}),
+            8);
+  // 12 tiles along, launched as 16: eleven parts.
+  EXPECT_EQ(blocks("_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EE", 176,
+                   {Pass::data_gradient, DType::fp32, 128, 3072, 3072}),
+            11);
+  // 36 tiles along, launched as 40: seven parts.
+  EXPECT_EQ(blocks("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_tn_align1>", 280,
+                   {Pass::forward, DType::fp32, 64, 4608, 4608}),
+            7);
+  // Other kernels launch what they need: 48 tiles of 128 x 64 in five parts.
+  EXPECT_EQ(blocks("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x128x8_stage3_warpsize1x4x1"
+                   "_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
+                   240, {Pass::data_gradient, DType::fp32, 64, 6144, 6144}),
+            5);
+  EXPECT_EQ(blocks("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_TNT", 32,
+                   {Pass::forward, DType::bf16, 64, 256, 256}),
+            1);
 }
 
 }  // namespace

@@ -68,5 +68,32 @@ TEST(CountedCosts, with_no_row_to_spare_are_as_uncertain_as_they_are_large) {
   EXPECT_NEAR(counted_costs(rows).errors[0], 3, 1e-12);
 }
 
+TEST(CostsNotBelowZero, are_the_least_squares_with_the_rest_at_zero) {
+  // y = 2, 5 at x = 1, 2: 3 x - 1 freely, 12/5 x through the origin; y = 1, 2, 4 at 0, 1, 2 has
+  // both: 5/6 + 3/2 x.
+  const CountedCosts origin =
+      costs_not_below_zero(std::vector<CountedRow>{{{1, 1}, 2}, {{2, 1}, 5}});
+  EXPECT_NEAR(origin.each[0], 12.0 / 5, 1e-12);
+  EXPECT_EQ(origin.each[1], 0);
+  EXPECT_NEAR(origin.residual, std::sqrt((0.4 * 0.4 + 0.2 * 0.2) / 2), 1e-12);
+  const CountedCosts line =
+      costs_not_below_zero(std::vector<CountedRow>{{{1, 0}, 1}, {{1, 1}, 2}, {{1, 2}, 4}});
+  EXPECT_NEAR(line.each[0], 5.0 / 6, 1e-12);
+  EXPECT_NEAR(line.each[1], 1.5, 1e-12);
+}
+
+// The cost that helps most alone leaves again: y = a + b of three counts, of which the third is
+// nearly both together.
+TEST(CostsNotBelowZero, a_cost_that_entered_first_may_leave) {
+  std::vector<CountedRow> rows;
+  for (const double a : {1.0, 2.0, 5.0})
+    for (const double b : {1.0, 3.0, 4.0})
+      rows.push_back({{a, b, a + b - 0.3 * (a > 1 ? 1 : 0)}, 2 * a + 3 * b});
+  const CountedCosts costs = costs_not_below_zero(rows);
+  EXPECT_NEAR(costs.each[0], 2, 1e-9);
+  EXPECT_NEAR(costs.each[1], 3, 1e-9);
+  EXPECT_NEAR(costs.each[2], 0, 1e-9);
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -8,6 +8,7 @@
 #include "tests/io/damaged.hpp"
 #include "tests/io/links.hpp"
 #include "tests/io/same.hpp"
+#include "tests/support/expect_input_error.hpp"
 
 namespace ddpx::io {
 namespace {
@@ -30,6 +31,9 @@ Machine full_machine() {
        {Seconds(1.0 / 700), 0.01, "fitted"},
        KernelGrid{128, 2, true, {128, 256}, 32 * 1}},
       {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
+  m.kernel_costs = {
+      {Pass::forward, DType::fp32, {3e-6, 4e-12, 1e-12, 1e-8, 2e-10, 2e-6, 1e-12, 5e-14}, 0.08},
+      {Pass::forward, DType::bf16, {2e-6, 1e-13}, 0.05}};
   m.one_gpu_steps = {{"mlp:width=1024,depth=8",
                       256,
                       DType::tf32,
@@ -99,6 +103,16 @@ void expect_same_products(const std::vector<ProductPoint>& a, const std::vector<
   }
 }
 
+void expect_same_costs(const std::vector<KernelCosts>& a, const std::vector<KernelCosts>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].pass, b[i].pass);
+    EXPECT_EQ(a[i].dtype, b[i].dtype);
+    EXPECT_EQ(a[i].seconds, b[i].seconds);
+    EXPECT_EQ(a[i].error, b[i].error);
+  }
+}
+
 void expect_same_steps(const std::vector<MeasuredStep>& a, const std::vector<MeasuredStep>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -125,6 +139,7 @@ void expect_round_trip(const Machine& machine) {
   EXPECT_EQ(read.name, machine.name);
   test::expect_same(read.device, machine.device);
   expect_same_products(read.products, machine.products);
+  expect_same_costs(read.kernel_costs, machine.kernel_costs);
   expect_same_steps(read.one_gpu_steps, machine.one_gpu_steps);
   test::expect_same(read.copy_bandwidth, machine.copy_bandwidth);
   test::expect_same(read.optimizer_bandwidth, machine.optimizer_bandwidth);
@@ -168,6 +183,7 @@ TEST(MachineJson, what_was_written_is_read_back_field_by_field) {
 TEST(MachineJson, what_is_not_known_stays_unknown) {
   Machine m = full_machine();
   m.products.clear();
+  m.kernel_costs.clear();
   m.one_gpu_steps.clear();
   m.host = {};
   m.boost.reset();
@@ -219,6 +235,9 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
         {"products[0].pass: is \"sideways\"; accepted: forward, data_gradient, weight_gradient"}},
        {"\"persistent\": true", "\"persistent\": 1", {"grid.persistent: is 1; accepted: true"}},
        {"\"blocks\": 128", "\"blocks\": -128", {"grid.blocks: is -128"}},
+       {"\"launch_s\": 3e-06", "\"launch_s\": -1", {"kernel_costs[0].launch_s: is -1"}},
+       {"\"launch_s\": 3e-06, ", "", {"kernel_costs[0]: has no \"launch_s\""}},
+       {"\"error\": 0.08", "\"error\": -0.08", {"kernel_costs[0].error: is -0.08"}},
        {"\"across\": 256", "\"across\": 0", {"tile.across: is 0"}},
        {"\"contiguous\": 128", "\"contiguous\": 99999", {"tile.contiguous: is 99999"}},
        {"\"multiprocessors\": 40", "\"multiprocessors\": -1", {"device.multiprocessors: is -1"}},
@@ -238,6 +257,17 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
        {"\"residual\"", "\"residuals\"", {"unknown key \"residuals\"", "did you mean residual?"}},
        {"\"notes\": [", "\"notes\": [7, ", {"notes[0]: is 7; accepted: a text"}},
        {"\"hash\"", "\"hush\"", {"measurements", "did you mean hash?"}}});
+}
+
+TEST(MachineJson, costs_of_nothing_or_of_one_pass_twice_are_refused) {
+  Machine m = full_machine();
+  m.kernel_costs[0].seconds = {0, 0, 0, 0, 0, 1e-6, 1e-12, 0};  // of split kernels alone
+  test::expect_input_error([&] { (void)machine_from_json(to_json(m), "given.json"); },
+                           {"given.json", "kernel_costs[0].launch_s: is 0; accepted: more than 0"});
+  m = full_machine();
+  m.kernel_costs.push_back(m.kernel_costs[0]);
+  test::expect_input_error([&] { (void)machine_from_json(to_json(m), "given.json"); },
+                           {"kernel_costs[2].pass: is \"forward\"; accepted: a pass that"});
 }
 
 TEST(MachineJson, truncated_files_are_refused) {

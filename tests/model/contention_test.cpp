@@ -163,6 +163,17 @@ struct Launch {
   int resident;
 };
 
+// 300 blocks, two side by side on each of 132: 264 in a first wave and 36 in a second; of that few
+// of one earlier wave two meet on a multiprocessor as often as not (36 x 35/2 pairs, 1 in 263).
+TEST(BlockRounds, count_by_hand) {
+  EXPECT_EQ(block_rounds({100, 1, false}, kSms).blocks, 1);
+  EXPECT_EQ(block_rounds({160, 1, false}, kSms).waves, 2);
+  EXPECT_EQ(block_rounds({160, 1, false}, kSms).blocks, 2);
+  EXPECT_EQ(block_rounds({300, 2, false}, kSms).waves, 2);
+  EXPECT_EQ(block_rounds({300, 2, false}, kSms).blocks, 4);
+  EXPECT_EQ(block_rounds({kSms, 1, true, {128, 128}, 512}, kSms).blocks, 4);
+}
+
 TEST(Residency, of_kernels_with_known_occupancy) {
   for (const Launch& l : std::initializer_list<Launch>{
            {256, 202, 49152, 90, 1},      // registers: 208 x 32 x 8 = 53,248 of 65,536

@@ -408,5 +408,30 @@ TEST(Query, channels_choose_the_link_that_was_measured_with_them) {
                            {"--strategy", "channels=40", "no multiprocessor of 40", "1 to 39"});
 }
 
+// Between widths 2048 and 4096: 3 % per doubling at a distance of sqrt(2) log2(4096/3072), with the
+// measured products' own 2 %.
+TEST(Query, explains_which_unmeasured_product_is_least_sure_and_what_would_time_it) {
+  const Machine machine = small_machine();
+  const auto least_sure = [&](const char* spec) {
+    Job job;
+    job.batch_per_rank = 256;
+    job.gpus = 2;
+    return explain(machine, machine.links.front(), network_from(spec), job).least_sure;
+  };
+  EXPECT_FALSE(least_sure("mlp:width=2048,depth=4"));
+  const auto product = least_sure("mlp:width=3072,depth=4");
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->product.rows, 256);
+  EXPECT_EQ(product->product.in, 3072);
+  EXPECT_EQ(product->product.out, 3072);
+  EXPECT_NEAR(product->half_width,
+              1.6448536 * std::hypot(0.02, 0.03 * std::sqrt(2.0) * std::log2(4096.0 / 3072)), 1e-6);
+  Options o = options_for("mlp:width=3072,depth=4");
+  o.explain = true;
+  const std::string text = text_of(answer(o));
+  EXPECT_THAT(text, testing::HasSubstr("256 x 3072 -> 3072"));
+  EXPECT_THAT(text, testing::HasSubstr("--widths"));
+}
+
 }  // namespace
 }  // namespace ddpx

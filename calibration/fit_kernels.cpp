@@ -1,0 +1,95 @@
+#include "calibration/fit_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "calibration/least_squares.hpp"
+#include "model/conformal.hpp"
+#include "model/estimate.hpp"
+#include "model/tiles.hpp"
+
+namespace ddpx {
+namespace {
+
+using Points = std::vector<const ProductPoint*>;
+
+constexpr std::size_t kFewest = 12;  // five widths at three batches are 15
+constexpr double kFarOff = 0.05;  // of a product's time; an own kernel's median is 2 to 5 % (H200)
+// Where no width lies between two others: of the nine passes and dtypes of two H200 the errors are
+// 0.04 to 0.13.
+constexpr double kUsualError = 0.1;
+
+std::optional<KernelCosts> costs_of(const Points& points, int multiprocessors) {
+  std::vector<CountedRow> rows;
+  for (const ProductPoint* point : points) {
+    if (!has_tile(*point)) continue;
+    const double split = splits_of(*point->grid);
+    const KernelGrid grid = grid_on(*point->grid, split, point->product, multiprocessors);
+    const KernelParts parts = parts_of(grid, split, point->product, multiprocessors);
+    const double seconds = point->time.value.value();
+    rows.push_back({{parts.begin(), parts.end()}, seconds, seconds});
+  }
+  if (rows.size() < kFewest) return std::nullopt;
+  CountedCosts fitted = costs_not_below_zero(rows);
+  for (CountedRow& row : rows)
+    row.scale *= std::sqrt(std::max(1.0, std::abs(fitted.of(row) / row.value - 1) / kFarOff));
+  fitted = costs_not_below_zero(rows);
+  KernelCosts costs{points.front()->product.pass, points.front()->product.dtype, {}, kUsualError};
+  std::copy(fitted.each.begin(), fitted.each.end(), costs.seconds.begin());
+  if (!any_kernel_costs(costs)) return std::nullopt;
+  return costs;
+}
+
+double error_of(const std::vector<LeftOut>& left_out) {
+  std::vector<double> errors;
+  errors.reserve(left_out.size());
+  for (const LeftOut& miss : left_out) errors.push_back(miss.log_error / std::sqrt(miss.distance));
+  const std::optional<double> half_width = conformal_half_width(errors);
+  return half_width ? *half_width / kNormalQuantile90 : kUsualError;
+}
+
+}  // namespace
+
+std::vector<LeftOut> widths_left_out(std::span<const ProductPoint* const> points,
+                                     int multiprocessors) {
+  std::set<double> widths;
+  for (const ProductPoint* point : points)
+    if (point->product.in == point->product.out) widths.insert(point->product.in);
+  std::vector<LeftOut> all;
+  if (widths.size() < 3) return all;
+  for (auto width = std::next(widths.begin()); width != std::prev(widths.end()); ++width) {
+    Points rest;
+    std::copy_if(points.begin(), points.end(), std::back_inserter(rest),
+                 [&](const ProductPoint* point) {
+                   return point->product.in != *width && point->product.out != *width;
+                 });
+    const std::optional<KernelCosts> costs = costs_of(rest, multiprocessors);
+    if (!costs) continue;
+    const KernelPrices prices(*costs, rest, multiprocessors);
+    for (const ProductPoint* point : points) {
+      if (point->product.in != *width || point->product.out != *width) continue;
+      const KernelPrices::Price price = prices.of(point->product);
+      all.push_back({point->product, std::log(price.time / point->time.value), price.distance});
+    }
+  }
+  return all;
+}
+
+void fit_kernels(Machine& machine) {
+  machine.kernel_costs.clear();
+  const int multiprocessors = machine.device.multiprocessors;
+  if (multiprocessors <= 0) return;
+  std::map<std::pair<DType, Pass>, Points> groups;
+  for (const ProductPoint& point : machine.products)
+    groups[{point.product.dtype, point.product.pass}].push_back(&point);
+  for (const auto& [key, points] : groups) {
+    std::optional<KernelCosts> costs = costs_of(points, multiprocessors);
+    if (!costs) continue;
+    costs->error = error_of(widths_left_out(points, multiprocessors));
+    machine.kernel_costs.push_back(*costs);
+  }
+}
+
+}  // namespace ddpx

@@ -1,0 +1,28 @@
+// What the library's kernels cost, from products whose kernels are known.
+#pragma once
+
+#include <span>
+
+#include "model/kernel_costs.hpp"
+#include "model/machine.hpp"
+
+namespace ddpx {
+
+// Sets machine.kernel_costs (model/kernel_costs.hpp) for every pass and dtype of which at least
+// twelve products have a tile: by least squares on relative error, no cost below zero, and
+// once more with products that are more than 5 % off counting that much less. The error is what
+// nine in ten square layers lie within, each forecast from the widths that are not its own.
+void fit_kernels(Machine& machine);
+
+// ln(forecast / measured) of one square layer's product, forecast from the other widths.
+struct LeftOut {
+  Product product;
+  double log_error = 0;
+  double distance = 0;  // doublings to the nearest product that it was forecast from
+};
+
+// Of every width but the smallest and the largest. `points` (not null) are of one pass and dtype.
+[[nodiscard]] std::vector<LeftOut> widths_left_out(std::span<const ProductPoint* const> points,
+                                                   int multiprocessors);
+
+}  // namespace ddpx

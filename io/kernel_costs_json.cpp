@@ -1,0 +1,56 @@
+#include "io/kernel_costs_json.hpp"
+
+#include <string>
+
+#include "io/operation_json.hpp"
+
+namespace ddpx::io {
+namespace {
+
+std::string key_of(std::string_view part) { return std::string(part) + "_s"; }
+
+KernelCosts costs_of(const Reader& from) {
+  std::vector<std::string> keys;
+  for (const std::string_view part : kKernelParts) keys.push_back(key_of(part));
+  std::vector<std::string_view> members{"pass", "dtype", "error"};
+  members.insert(members.end(), keys.begin(), keys.end());
+  from.only(members);
+  KernelCosts costs;
+  costs.pass = from.at("pass").one_of({Pass::forward, Pass::data_gradient, Pass::weight_gradient});
+  costs.dtype = dtype_of(from.at("dtype"));
+  for (std::size_t i = 0; i < keys.size(); ++i) costs.seconds[i] = from.at(keys[i]).between(0, 1);
+  if (!any_kernel_costs(costs))
+    from.at(keys.front()).refuse_value("more than 0 where the other costs are 0");
+  costs.error = from.at("error").non_negative();
+  return costs;
+}
+
+}  // namespace
+
+std::vector<KernelCosts> kernel_costs_of(const Reader& list) {
+  std::vector<KernelCosts> all;
+  for (const Reader& element : list.filled()) {
+    all.push_back(costs_of(element));
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      if (all[i].pass == all.back().pass && all[i].dtype == all.back().dtype)
+        element.at("pass").refuse_value("a pass that this dtype does not have yet");
+    }
+  }
+  return all;
+}
+
+JsonArray kernel_costs_json(const std::vector<KernelCosts>& all) {
+  JsonArray list;
+  for (const KernelCosts& costs : all) {
+    JsonObject members;
+    members.emplace_back("pass", name(costs.pass));
+    members.emplace_back("dtype", name(costs.dtype));
+    for (std::size_t i = 0; i < kKernelParts.size(); ++i)
+      members.emplace_back(key_of(kKernelParts[i]), costs.seconds[i]);
+    members.emplace_back("error", costs.error);
+    list.emplace_back(std::move(members));
+  }
+  return list;
+}
+
+}  // namespace ddpx::io

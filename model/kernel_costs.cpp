@@ -1,0 +1,130 @@
+#include "model/kernel_costs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "model/machine.hpp"
+#include "model/tiles.hpp"
+
+namespace ddpx {
+namespace {
+
+constexpr double kNoDistance = 1e-9;  // cubed doublings: the same shape
+// Further ones change the errors of widths left out by nothing.
+constexpr std::size_t kNearest = 12;
+
+double dot(const KernelParts& a, const KernelParts& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+bool same_kernel(const KernelGrid& a, const KernelGrid& b) {
+  return a.tile.contiguous == b.tile.contiguous && a.tile.across == b.tile.across &&
+         a.per_multiprocessor == b.per_multiprocessor && a.persistent == b.persistent;
+}
+
+}  // namespace
+
+bool any_kernel_costs(const KernelCosts& costs) {
+  for (std::size_t i = 0; i < kKernelParts.size(); ++i)
+    if (kKernelParts[i] != "split" && kKernelParts[i] != "sum" && costs.seconds[i] > 0) return true;
+  return false;
+}
+
+bool has_tile(const ProductPoint& point) { return point.grid && point.grid->tiles > 0; }
+
+KernelGrid grid_on(const KernelGrid& kernel, double split, const Product& product,
+                   int multiprocessors) {
+  KernelGrid grid = kernel;
+  grid.tiles = tiles_of(kernel.tile, product);
+  grid.persistent = kernel.persistent && grid.tiles > multiprocessors;
+  if (!grid.persistent) grid.blocks = grid.tiles * split;
+  return grid;
+}
+
+KernelParts parts_of(const KernelGrid& grid, double split, const Product& product,
+                     int multiprocessors) {
+  const auto [waves, blocks] = block_rounds(grid, multiprocessors);
+  const double inner = inner_of(product) / split;
+  const double tile = static_cast<double>(grid.tile.contiguous) * grid.tile.across;
+  const double edges = static_cast<double>(grid.tile.contiguous) + grid.tile.across;
+  const bool parted = split > 1;
+  return {1,
+          inner * tile * blocks,
+          inner * edges * blocks,
+          inner * waves,
+          tile * blocks,
+          parted ? 1.0 : 0.0,
+          parted ? output_elements(product) * split : 0.0,
+          product.bytes().value()};
+}
+
+KernelPrices::KernelPrices(const KernelCosts& costs, std::span<const ProductPoint* const> points,
+                           int multiprocessors)
+    : costs_(costs), multiprocessors_(multiprocessors) {
+  for (const ProductPoint* point : points) {
+    if (!has_tile(*point)) continue;
+    const double split = splits_of(*point->grid);
+    const bool known = std::any_of(kernels_.begin(), kernels_.end(), [&](const Kernel& kernel) {
+      return kernel.split == split && same_kernel(kernel.grid, *point->grid);
+    });
+    if (!known) kernels_.push_back({*point->grid, split});
+  }
+  known_.reserve(points.size());
+  for (const ProductPoint* point : points) {
+    const Product& p = point->product;
+    known_.push_back({std::log2(p.rows), std::log2(p.in), std::log2(p.out), point, std::nullopt});
+  }
+}
+
+KernelPrices::Least KernelPrices::least(const Product& product) const {
+  Least best{std::numeric_limits<double>::infinity(), {}};
+  for (const Kernel& kernel : kernels_) {
+    const KernelGrid grid = grid_on(kernel.grid, kernel.split, product, multiprocessors_);
+    const double seconds =
+        dot(costs_.seconds, parts_of(grid, kernel.split, product, multiprocessors_));
+    if (seconds < best.seconds) best = {seconds, grid};
+  }
+  return best;
+}
+
+double KernelPrices::log_ratio(const Known& known) const {
+  if (!known.log_ratio)
+    known.log_ratio =
+        std::log(known.point->time.value.value() / least(known.point->product).seconds);
+  return *known.log_ratio;
+}
+
+KernelPrices::Price KernelPrices::of(const Product& product) const {
+  const double rows = std::log2(product.rows);
+  const double in = std::log2(product.in);
+  const double out = std::log2(product.out);
+  struct Near {
+    double d2 = std::numeric_limits<double>::infinity();
+    const Known* known = nullptr;
+  };
+  std::array<Near, kNearest> nearest;  // first
+  for (const Known& known : known_) {
+    Near near{(known.log_rows - rows) * (known.log_rows - rows) +
+                  (known.log_in - in) * (known.log_in - in) +
+                  (known.log_out - out) * (known.log_out - out),
+              &known};
+    for (auto place = nearest.begin(); place != nearest.end() && near.known; ++place)
+      if (near.d2 < place->d2) std::swap(near, *place);
+  }
+  double weights = 0;
+  double sum = 0;
+  for (const Near& near : nearest) {
+    if (!near.known) break;
+    const double weight = 1 / (near.d2 * std::sqrt(near.d2) + kNoDistance);
+    weights += weight;
+    sum += weight * log_ratio(*near.known);
+  }
+  const Least best = least(product);
+  return {Seconds(best.seconds * std::exp(sum / weights)), best.grid, std::sqrt(nearest.front().d2),
+          nearest.front().known->point->time.relative_error};
+}
+
+}  // namespace ddpx

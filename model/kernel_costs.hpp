@@ -1,0 +1,99 @@
+// What a library's kernel takes for a matrix product, and which of its kernels it would take.
+//
+// A kernel of tile m x n, of which a multiprocessor takes r in w waves (block_rounds), each over
+// k/s of the inner dimension k where s blocks share a tile, takes
+//
+//   time = launch + k/s (multiply m n r + load (m + n) r + step w) + store m n r
+//          + [s > 1] (split + sum output s) + traffic bytes
+//
+// r goes in steps as the output grows. The eight costs are fitted for each pass and dtype on
+// products whose kernels are known (calibration/fit_kernels.hpp). Of the kernels that were seen the
+// library is taken to pick the one that takes least, and what measured shapes take longer than
+// theirs by this rule, because the law or the rule is off, is interpolated:
+//
+//   time = least(shape) x exp(sum_i w_i ln(measured_i / least_i) / sum_i w_i),  w_i = 1/d_i^3
+//
+// over the nearest twelve, d_i the distance in doublings of rows, in and out (Shepard 1968).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/contention.hpp"
+#include "model/operation.hpp"
+
+namespace ddpx {
+
+struct ProductPoint;
+
+inline constexpr std::array<std::string_view, 8> kKernelParts{
+    "launch", "multiply", "load", "step", "store", "split", "sum", "traffic"};
+using KernelParts = std::array<double, kKernelParts.size()>;
+
+struct KernelCosts {
+  Pass pass = Pass::forward;
+  DType dtype = DType::fp32;
+  KernelParts seconds{};  // of each part's unit
+  // One standard error of a shape one doubling from the nearest measured one; goes with the root of
+  // the distance. From widths left out.
+  double error = 0;
+};
+
+// Whether a part that every kernel has costs anything: prices need one.
+[[nodiscard]] bool any_kernel_costs(const KernelCosts& costs);
+
+// The kernel on `product`, which needs a tile that is known; `split` in so many parts.
+[[nodiscard]] KernelGrid grid_on(const KernelGrid& kernel, double split, const Product& product,
+                                 int multiprocessors);
+
+// How many units of each part it has on `product`; its grid must be that shape's.
+[[nodiscard]] KernelParts parts_of(const KernelGrid& grid, double split, const Product& product,
+                                   int multiprocessors);
+
+// Prices shapes of one pass and dtype by costs and the points they were fitted on.
+class KernelPrices {
+ public:
+  // `points` (not null, of that pass and dtype) must outlive it; those without a known tile only
+  // say what is measured. At least one has a tile. Not safe to share between threads.
+  KernelPrices(const KernelCosts& costs, std::span<const ProductPoint* const> points,
+               int multiprocessors);
+
+  struct Price {
+    Seconds time{};
+    KernelGrid grid;
+    double distance = 0;       // doublings to the nearest point
+    double nearest_error = 0;  // that point's own, relative
+  };
+  [[nodiscard]] Price of(const Product& product) const;
+  [[nodiscard]] double error() const { return costs_.error; }
+
+ private:
+  struct Kernel {
+    KernelGrid grid;  // of a shape that was measured
+    double split = 1;
+  };
+  struct Known {
+    double log_rows, log_in, log_out;  // to base 2
+    const ProductPoint* point;
+    mutable std::optional<double> log_ratio;  // measured over least, found when first asked for
+  };
+  struct Least {
+    double seconds = 0;
+    KernelGrid grid;
+  };
+  [[nodiscard]] Least least(const Product& product) const;
+  [[nodiscard]] double log_ratio(const Known& known) const;
+
+  KernelCosts costs_;
+  int multiprocessors_;
+  std::vector<Kernel> kernels_;
+  std::vector<Known> known_;
+};
+
+// Whether a point can be fitted by: a tile that is known, on a GPU.
+[[nodiscard]] bool has_tile(const ProductPoint& point);
+
+}  // namespace ddpx
