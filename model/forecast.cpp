@@ -247,7 +247,11 @@ Forecast PointForecasts::of(const Link& link, const Job& job) {
 
 Forecast forecast(const Machine& machine, const Link& link, const Network& network, const Job& job,
                   const ForecastOptions& options) {
-  const ProductTable products(machine, job.dtype);
+  return forecast(machine, ProductTable(machine, job.dtype), link, network, job, options);
+}
+
+Forecast forecast(const Machine& machine, const ProductTable& products, const Link& link,
+                  const Network& network, const Job& job, const ForecastOptions& options) {
   const StepModel many(machine, products, link, network, job);
   const OneGpu one = one_gpu_for(machine, products, link, network, job);
   Forecast f = point(many, one, job);

@@ -53,11 +53,14 @@ struct Forecast {
 // Throws InputError for jobs and machines that do not fit together (see StepModel).
 [[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,
                                 const Job& job, const ForecastOptions& options = {});
+// The same with the machine's products of the job's dtype looked up already, for sweeps.
+[[nodiscard]] Forecast forecast(const Machine& machine, const ProductTable& products,
+                                const Link& link, const Network& network, const Job& job,
+                                const ForecastOptions& options = {});
 
 // The point forecast alone: speedup without its interval (value = low = high).
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const Link& link,
                                       const Network& network, const Job& job);
-// The same with the machine's products of the job's dtype looked up already, for sweeps.
 [[nodiscard]] Forecast point_forecast(const Machine& machine, const ProductTable& products,
                                       const Link& link, const Network& network, const Job& job);
 

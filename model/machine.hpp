@@ -188,6 +188,7 @@ struct ProductPrice {
 class ProductTable {
  public:
   ProductTable(const Machine& machine, DType dtype);
+  [[nodiscard]] const Machine& machine() const { return machine_; }
   // Throws InputError when the machine has no product of that dtype. (A captured network brings its
   // own times and asks for none.)
   [[nodiscard]] ProductPrice price(const Product& product) const;

@@ -184,19 +184,18 @@ std::vector<std::string> borrowed(const Machine& machine, const Link& link, cons
   return list;
 }
 
-std::vector<std::string> outside_calibration(const Machine& machine, const Link& link,
+std::vector<std::string> outside_calibration(const ProductTable& products, const Link& link,
                                              const Network& network, const Job& job) {
   std::vector<std::string> list;
-  const ProductTable table(machine, job.dtype);
-  Products far = far_products(table, network, job);
-  if (job.scaling == Scaling::strong) far.merge(far_products(table, network, job.one_gpu()));
+  Products far = far_products(products, network, job);
+  if (job.scaling == Scaling::strong) far.merge(far_products(products, network, job.one_gpu()));
   if (!far.empty()) {
     list.push_back("shape: " + std::to_string(far.size()) +
                    (far.size() == 1 ? " product lies" : " products lie") +
                    " far from every measured one, as " + far.rbegin()->second);
   }
   if (job.gpus < 2 || !job.strategy.sync) return list;
-  const StepModel model(machine, link, network, job);
+  const StepModel model(products.machine(), products, link, network, job);
   for (const bool between : {false, true}) {
     for (const Collective kind :
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {

@@ -13,8 +13,9 @@ namespace ddpx {
 
 // What of the job lies outside the calibration, one sentence part per kind; empty when nothing
 // does.
-[[nodiscard]] std::vector<std::string> outside_calibration(const Machine& machine, const Link& link,
-                                                           const Network& network, const Job& job);
+[[nodiscard]] std::vector<std::string> outside_calibration(const ProductTable& products,
+                                                           const Link& link, const Network& network,
+                                                           const Job& job);
 
 // That a GPU needs more memory than it has, where it does. `what` is said to need it.
 [[nodiscard]] std::optional<std::string> does_not_fit(const GpuMemory& memory,

@@ -24,9 +24,9 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
-  row.forecast = forecast(machine, setting.link, network, job);
+  row.forecast = forecast(machine, setting.products, setting.link, network, job);
   if (row.forecast.extrapolated)
-    row.extrapolated = outside_calibration(machine, setting.link, network, job);
+    row.extrapolated = outside_calibration(setting.products, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
@@ -224,13 +224,14 @@ ForecastDocument run(const Query& query) {
   check(query);
   Runner runner(query);
   runner.describe_machine();
+  const ProductTable products(query.machine, query.job.dtype);
   for (const Link& link : query.links) {
     for (const NodeLayout& layout : query.gpus) {
       for (const Strategy& strategy : query.strategies) {
         check_groups(strategy, layout);
         const Link& given = link_at_channels(query.machine, link, strategy);
         const Link joined = link_of(query, given, layout);
-        Setting setting{query, joined, query.job, layout.nodes, &given};
+        Setting setting{query, joined, query.job, layout.nodes, &given, products};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
         runner.add_rows(setting);

@@ -51,8 +51,7 @@ class Inverse {
         network_(network),
         size_(size),
         requirement_(requirement),
-        products_(setting.query.machine, setting.job.dtype),
-        forecasts_(setting.query.machine, products_, network) {
+        forecasts_(setting.query.machine, setting.products, network) {
     row_.of = situation_of(setting, network);
     row_.requirement = requirement;
     const Forecast now = forecasts_.of(s_.link, s_.job);
@@ -183,7 +182,8 @@ class Inverse {
     std::map<double, std::pair<double, double>> known;
     const auto at = [&](double x) {
       if (const auto found = known.find(x); found != known.end()) return found->second;
-      const Forecast f = point_forecast(s_.query.machine, products_, s_.link, size_->at(x), s_.job);
+      const Forecast f =
+          point_forecast(s_.query.machine, s_.products, s_.link, size_->at(x), s_.job);
       return known[x] = {metric_of(requirement_.metric, f, s_.job.gpus), speedup_of(f)};
     };
     const auto metric_at = [&](double x) { return at(x).first; };
@@ -268,7 +268,6 @@ class Inverse {
   const Network& network_;
   const ModelSize* size_;
   const Requirement& requirement_;
-  const ProductTable products_;  // of every job that is tried
   PointForecasts forecasts_;
   RequirementRow row_;
 };

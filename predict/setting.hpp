@@ -13,7 +13,8 @@ struct Setting {
   const Link& link;  // joins all ranks of the layout
   Job job;
   int nodes = 1;
-  const Link* given = nullptr;  // as it was asked for, before nodes were joined
+  const Link* given = nullptr;   // as it was asked for, before nodes were joined
+  const ProductTable& products;  // of the query's machine and dtype, priced once for all rows
 };
 
 // The link that joins all ranks of a layout: as given inside one node, and where it was measured on

@@ -38,7 +38,7 @@ class Between {
     const Network network = series_.at(sizes ? value : 0);
     Job job = s_.job;
     if (!sizes) job.batch_per_rank = value;
-    const Forecast f = forecast(s_.query.machine, s_.link, network, job);
+    const Forecast f = forecast(s_.query.machine, s_.products, s_.link, network, job);
     return looked(value, sizes ? network.parameters() : value, f, plan_in(s_, f, job));
   }
   static Look looked(double value, double x, const Forecast& f, const std::optional<Plan>& plan) {
@@ -104,7 +104,8 @@ std::optional<double> break_even(const Setting& setting, const Network& network)
   const auto speedup_at = [&](double batch) {
     Job job = setting.job;
     job.batch_per_rank = batch;
-    return speedup_of(point_forecast(setting.query.machine, setting.link, network, job));
+    return speedup_of(
+        point_forecast(setting.query.machine, setting.products, setting.link, network, job));
   };
   const double least = setting.job.scaling == Scaling::strong ? setting.job.gpus : 1;
   return break_even_batch(speedup_at, least, kLargestBatch);
