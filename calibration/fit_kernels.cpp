@@ -36,7 +36,8 @@ std::optional<KernelCosts> costs_of(const Points& points, int multiprocessors) {
   for (CountedRow& row : rows)
     row.scale *= std::sqrt(std::max(1.0, std::abs(fitted.of(row) / row.value - 1) / kFarOff));
   fitted = costs_not_below_zero(rows);
-  KernelCosts costs{points.front()->product.pass, points.front()->product.dtype, {}, kUsualError};
+  KernelCosts costs{
+      points.front()->product.pass, points.front()->product.dtype, {}, kUsualError, kUsualError};
   std::copy(fitted.each.begin(), fitted.each.end(), costs.seconds.begin());
   if (!any_kernel_costs(costs)) return std::nullopt;
   return costs;
@@ -50,29 +51,69 @@ double error_of(const std::vector<LeftOut>& left_out) {
   return half_width ? *half_width / kNormalQuantile90 : kUsualError;
 }
 
+// Appends the points that `judged` takes, forecast from those that `kept` takes.
+template <class Kept, class Judged>
+void leave_out(std::span<const ProductPoint* const> points, int multiprocessors, Kept kept,
+               Judged judged, std::vector<LeftOut>& all) {
+  Points rest;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(rest),
+               [&](const ProductPoint* point) { return kept(point->product); });
+  const std::optional<KernelCosts> costs = costs_of(rest, multiprocessors);
+  if (!costs) return;
+  const KernelPrices prices(*costs, rest, multiprocessors);
+  for (const ProductPoint* point : points) {
+    if (!judged(point->product)) continue;
+    const KernelPrices::Price price = prices.of(point->product);
+    all.push_back({point->product, std::log(price.time / point->time.value), price.distance});
+  }
+}
+
+std::set<double> widths_of(std::span<const ProductPoint* const> points) {
+  std::set<double> widths;
+  for (const ProductPoint* point : points)
+    if (point->product.in == point->product.out) widths.insert(point->product.in);
+  return widths;
+}
+
 }  // namespace
 
 std::vector<LeftOut> widths_left_out(std::span<const ProductPoint* const> points,
                                      int multiprocessors) {
-  std::set<double> widths;
-  for (const ProductPoint* point : points)
-    if (point->product.in == point->product.out) widths.insert(point->product.in);
+  const std::set<double> widths = widths_of(points);
   std::vector<LeftOut> all;
   if (widths.size() < 3) return all;
   for (auto width = std::next(widths.begin()); width != std::prev(widths.end()); ++width) {
-    Points rest;
-    std::copy_if(points.begin(), points.end(), std::back_inserter(rest),
-                 [&](const ProductPoint* point) {
-                   return point->product.in != *width && point->product.out != *width;
-                 });
-    const std::optional<KernelCosts> costs = costs_of(rest, multiprocessors);
-    if (!costs) continue;
-    const KernelPrices prices(*costs, rest, multiprocessors);
-    for (const ProductPoint* point : points) {
-      if (point->product.in != *width || point->product.out != *width) continue;
-      const KernelPrices::Price price = prices.of(point->product);
-      all.push_back({point->product, std::log(price.time / point->time.value), price.distance});
-    }
+    leave_out(
+        points, multiprocessors,
+        [&](const Product& p) { return p.in != *width && p.out != *width; },
+        [&](const Product& p) { return p.in == *width && p.out == *width; }, all);
+  }
+  return all;
+}
+
+std::vector<LeftOut> ends_left_out(std::span<const ProductPoint* const> points,
+                                   int multiprocessors) {
+  std::vector<LeftOut> all;
+  std::set<double> rows;
+  for (const ProductPoint* point : points) rows.insert(point->product.rows);
+  for (std::size_t beyond = 1; beyond <= 2 && rows.size() > 2 * beyond; ++beyond) {
+    const double fewest = *rows.begin();
+    const double most = *rows.rbegin();
+    const double least_kept = *std::next(rows.begin(), static_cast<std::ptrdiff_t>(beyond));
+    const double most_kept = *std::next(rows.rbegin(), static_cast<std::ptrdiff_t>(beyond));
+    leave_out(
+        points, multiprocessors, [&](const Product& p) { return p.rows >= least_kept; },
+        [&](const Product& p) { return p.rows == fewest; }, all);
+    leave_out(
+        points, multiprocessors, [&](const Product& p) { return p.rows <= most_kept; },
+        [&](const Product& p) { return p.rows == most; }, all);
+  }
+  const std::set<double> widths = widths_of(points);
+  if (widths.size() < 3) return all;
+  for (const double width : {*widths.begin(), *widths.rbegin()}) {
+    leave_out(
+        points, multiprocessors, [&](const Product& p) { return p.in != width && p.out != width; },
+        [&](const Product& p) { return p.in == width && p.out == width; }, all);
   }
   return all;
 }
@@ -88,6 +129,7 @@ void fit_kernels(Machine& machine) {
     std::optional<KernelCosts> costs = costs_of(points, multiprocessors);
     if (!costs) continue;
     costs->error = error_of(widths_left_out(points, multiprocessors));
+    costs->error_outside = std::max(costs->error, error_of(ends_left_out(points, multiprocessors)));
     machine.kernel_costs.push_back(*costs);
   }
 }

@@ -12,7 +12,7 @@ std::string key_of(std::string_view part) { return std::string(part) + "_s"; }
 KernelCosts costs_of(const Reader& from) {
   std::vector<std::string> keys;
   for (const std::string_view part : kKernelParts) keys.push_back(key_of(part));
-  std::vector<std::string_view> members{"pass", "dtype", "error"};
+  std::vector<std::string_view> members{"pass", "dtype", "error", "error_outside"};
   members.insert(members.end(), keys.begin(), keys.end());
   from.only(members);
   KernelCosts costs;
@@ -22,6 +22,9 @@ KernelCosts costs_of(const Reader& from) {
   if (!any_kernel_costs(costs))
     from.at(keys.front()).refuse_value("more than 0 where the other costs are 0");
   costs.error = from.at("error").non_negative();
+  // Files of before it was fitted.
+  const auto outside = from.find("error_outside");
+  costs.error_outside = outside ? outside->non_negative() : costs.error;
   return costs;
 }
 
@@ -48,6 +51,7 @@ JsonArray kernel_costs_json(const std::vector<KernelCosts>& all) {
     for (std::size_t i = 0; i < kKernelParts.size(); ++i)
       members.emplace_back(key_of(kKernelParts[i]), costs.seconds[i]);
     members.emplace_back("error", costs.error);
+    members.emplace_back("error_outside", costs.error_outside);
     list.emplace_back(std::move(members));
   }
   return list;

@@ -15,6 +15,11 @@ namespace {
 constexpr double kNoDistance = 1e-9;  // cubed doublings: the same shape
 // Further ones change the errors of widths left out by nothing.
 constexpr std::size_t kNearest = 12;
+// Doublings, sqrt(2) log2(4/3): no nearer width has been left out (two H200), so that less is known
+// only of a shape that the same kernel takes in as many waves.
+constexpr double kNearestLeftOut = 0.59;
+constexpr double kFarthest = 4;    // doublings, beyond which the error grows no more
+constexpr double kAlignment = 16;  // bytes that a kernel loads at once
 
 double dot(const KernelParts& a, const KernelParts& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -23,6 +28,11 @@ double dot(const KernelParts& a, const KernelParts& b) {
 bool same_kernel(const KernelGrid& a, const KernelGrid& b) {
   return a.tile.contiguous == b.tile.contiguous && a.tile.across == b.tile.across &&
          a.per_multiprocessor == b.per_multiprocessor && a.persistent == b.persistent;
+}
+
+bool aligned(const Product& product) {
+  const double elements = kAlignment / element_bytes(product.dtype);
+  return std::fmod(product.in, elements) == 0 && std::fmod(product.out, elements) == 0;
 }
 
 }  // namespace
@@ -75,6 +85,12 @@ KernelPrices::KernelPrices(const KernelCosts& costs, std::span<const ProductPoin
   known_.reserve(points.size());
   for (const ProductPoint* point : points) {
     const Product& p = point->product;
+    rows_.take(p.rows);
+    in_.take(p.in);
+    out_.take(p.out);
+    const double seconds = point->time.value.value();
+    most_flops_ = std::max(most_flops_, p.flops().value() / seconds);
+    most_bytes_ = std::max(most_bytes_, p.bytes().value() / seconds);
     known_.push_back({std::log2(p.rows), std::log2(p.in), std::log2(p.out), point, std::nullopt});
   }
 }
@@ -95,6 +111,11 @@ double KernelPrices::log_ratio(const Known& known) const {
     known.log_ratio =
         std::log(known.point->time.value.value() / least(known.point->product).seconds);
   return *known.log_ratio;
+}
+
+bool KernelPrices::outside(const Product& product) const {
+  return !rows_.holds(product.rows) || !in_.holds(product.in) || !out_.holds(product.out) ||
+         !aligned(product);
 }
 
 KernelPrices::Price KernelPrices::of(const Product& product) const {
@@ -123,8 +144,20 @@ KernelPrices::Price KernelPrices::of(const Product& product) const {
     sum += weight * log_ratio(*near.known);
   }
   const Least best = least(product);
-  return {Seconds(best.seconds * std::exp(sum / weights)), best.grid, std::sqrt(nearest.front().d2),
-          nearest.front().known->point->time.relative_error};
+  const ProductPoint& closest = *nearest.front().known->point;
+  Price price{Seconds(std::max({best.seconds * std::exp(sum / weights),
+                                product.flops().value() / most_flops_,
+                                product.bytes().value() / most_bytes_})),
+              best.grid, std::sqrt(nearest.front().d2), outside(product)};
+  const bool alike = closest.grid && same_kernel(best.grid, *closest.grid) &&
+                     block_rounds(best.grid, multiprocessors_).waves ==
+                         block_rounds(*closest.grid, multiprocessors_).waves;
+  const double distance =
+      std::min(alike ? price.distance : std::max(price.distance, kNearestLeftOut), kFarthest);
+  price.error =
+      std::hypot(closest.time.relative_error,
+                 (price.outside ? costs_.error_outside : costs_.error) * std::sqrt(distance));
+  return price;
 }
 
 }  // namespace ddpx

@@ -13,10 +13,15 @@
 //
 //   time = least(shape) x exp(sum_i w_i ln(measured_i / least_i) / sum_i w_i),  w_i = 1/d_i^3
 //
-// over the nearest twelve, d_i the distance in doublings of rows, in and out (Shepard 1968).
+// over the nearest twelve, d_i the distance in doublings of rows, in and out (Shepard 1968; the
+// exponent by docs/results/h200x2.md). No shape does more flops, or moves more bytes, in a second
+// than the measured one that does most: the costs are regression coefficients, which beyond the
+// measured shapes would let a product outrun the memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,6 +45,9 @@ struct KernelCosts {
   // One standard error of a shape one doubling from the nearest measured one; goes with the root of
   // the distance. From widths left out.
   double error = 0;
+  // The same of a shape with fewer or more rows, or a narrower or wider layer, than any that was
+  // measured, or one whose rows of a matrix do not begin at multiples of 16 bytes.
+  double error_outside = 0;
 };
 
 // Whether a part that every kernel has costs anything: prices need one.
@@ -64,11 +72,11 @@ class KernelPrices {
   struct Price {
     Seconds time{};
     KernelGrid grid;
-    double distance = 0;       // doublings to the nearest point
-    double nearest_error = 0;  // that point's own, relative
+    double distance = 0;   // doublings to the nearest point
+    bool outside = false;  // see KernelCosts::error_outside
+    double error = 0;      // relative, one standard error
   };
   [[nodiscard]] Price of(const Product& product) const;
-  [[nodiscard]] double error() const { return costs_.error; }
 
  private:
   struct Kernel {
@@ -84,11 +92,24 @@ class KernelPrices {
     double seconds = 0;
     KernelGrid grid;
   };
+  struct Range {
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0;
+    void take(double value) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
+  };
+  [[nodiscard]] bool outside(const Product& product) const;
   [[nodiscard]] Least least(const Product& product) const;
   [[nodiscard]] double log_ratio(const Known& known) const;
 
   KernelCosts costs_;
   int multiprocessors_;
+  Range rows_, in_, out_;
+  double most_flops_ = 0;  // a second, of any point
+  double most_bytes_ = 0;
   std::vector<Kernel> kernels_;
   std::vector<Known> known_;
 };

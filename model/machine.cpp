@@ -152,9 +152,7 @@ const KernelPrices* ProductTable::kernels(Pass pass) const {
 
 ProductPrice ProductTable::by_kernels(const KernelPrices& kernels, const Product& product) const {
   const KernelPrices::Price price = kernels.of(product);
-  const double of_costs = kernels.error() * std::sqrt(std::min(price.distance, kFarthest));
-  return {price.time, std::hypot(price.nearest_error, of_costs), price.grid,
-          price.distance > kFarDoublings};
+  return {price.time, price.error, price.grid, price.distance > kFarDoublings || price.outside};
 }
 
 ProductPrice ProductTable::carried(const Product& product) const {

@@ -48,7 +48,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
                                 copy_rate)),
       backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
                                  copy_rate)),
-      gap(m.machine_.kernel_gap.value.value()),
+      gap(std::max(0.0, m.machine_.kernel_gap.shifted(s.of(Source::compute)).value())),
       collective_traffic(kCollectiveTraffic *
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
                          m.machine_.copy_bandwidth.value.value()),

@@ -155,5 +155,49 @@ TEST(KernelPrices, are_the_tables_with_an_error_that_goes_with_the_root_of_the_d
   EXPECT_EQ(table.price(layer(256, 4096)).relative_error, 0.01);
 }
 
+// Two points of 1 us each: 4096 wide and 64 rows move 34.6 MB, 4096 rows compute 137 GFLOP. By the
+// costs, a launch alone, every other shape would take 1 us too.
+TEST(KernelPrices, outrun_no_measured_shape_in_flops_or_in_bytes) {
+  KernelCosts costs;
+  costs.seconds = {1e-6};
+  const std::vector<ProductPoint> points{measured(layer(64, 4096), kSquare, 1.0, costs),
+                                         measured(layer(4096, 4096), kSquare, 1.0, costs)};
+  const std::vector<const ProductPoint*> all{&points[0], &points[1]};
+  const KernelPrices prices(costs, all, kSms);
+  EXPECT_NEAR(prices.of(layer(16384, 4096)).time.value(), 4e-6, 1e-12);  // four times the flops
+  // 16384 wide and 1 row: 4 (16384^2 + 2 x 16384) bytes, of the large point's 4 x 3 x 4096^2 a us.
+  EXPECT_NEAR(prices.of(layer(1, 16384)).time.value(),
+              1e-6 * (16384.0 * 16384 + 2 * 16384) / (3 * 4096.0 * 4096), 1e-12);
+}
+
+TEST(KernelPrices, outside_what_was_measured_have_the_error_of_there) {
+  KernelCosts costs = even_costs();
+  costs.error_outside = 0.3;
+  const std::vector<ProductPoint> points{measured(layer(64, 1024), kSquare, 1.0, costs),
+                                         measured(layer(256, 4096), kSquare, 1.0, costs)};
+  const std::vector<const ProductPoint*> all{&points[0], &points[1]};
+  const KernelPrices prices(costs, all, kSms);
+  EXPECT_FALSE(prices.of(layer(128, 2048)).outside);
+  EXPECT_TRUE(prices.of(layer(32, 1024)).outside);   // one doubling from the nearest
+  EXPECT_TRUE(prices.of(layer(512, 4096)).outside);  // alike
+  EXPECT_TRUE(prices.of(layer(128, 512)).outside);
+  EXPECT_TRUE(prices.of(layer(128, 2049)).outside);  // fp32: 16 bytes are four elements
+  EXPECT_FALSE(prices.of(layer(128, 2052)).outside);
+  EXPECT_NEAR(prices.of(layer(32, 1024)).error, std::hypot(0.01, 0.3), 1e-12);
+}
+
+// 4096 wide, 508 and 512 rows are 128 tiles, one wave of 132 multiprocessors; 513 rows are 160.
+TEST(KernelPrices, near_a_measured_shape_are_as_sure_as_it_where_the_waves_are_the_same) {
+  const KernelCosts costs = even_costs();
+  const std::vector<ProductPoint> points{measured(layer(256, 4096), kSquare, 1.0, costs),
+                                         measured(layer(512, 4096), kSquare, 1.0, costs),
+                                         measured(layer(1024, 4096), kSquare, 1.0, costs)};
+  const std::vector<const ProductPoint*> all{&points[0], &points[1], &points[2]};
+  const KernelPrices prices(costs, all, kSms);
+  EXPECT_NEAR(prices.of(layer(508, 4096)).error,
+              std::hypot(0.01, 0.1 * std::sqrt(std::log2(512.0 / 508.0))), 1e-12);
+  EXPECT_NEAR(prices.of(layer(513, 4096)).error, std::hypot(0.01, 0.1 * std::sqrt(0.59)), 1e-12);
+}
+
 }  // namespace
 }  // namespace ddpx
