@@ -52,8 +52,9 @@ void inverse(benchmark::State& state, const std::string& spec, double batch) {
   const ModelSize size = size_of(spec);
   Job job;
   job.batch_per_rank = batch;
-  const Setting setting{query, l, job, 1, &l};
   for (auto _ : state) {
+    const ProductTable products(query.machine, job.dtype);
+    const Setting setting{query, l, job, 1, &l, products};
     benchmark::DoNotOptimize(
         requirement_of(setting, network, &size, {Metric::speedup, 1.8}).unknowns.size());
   }
@@ -77,8 +78,9 @@ void inverse_over_nodes(benchmark::State& state) {
   const auto nodes = static_cast<int>(state.range(0));
   job.gpus = nodes * 8;
   const Link joined = link_of(query, l, {nodes, 8});
-  const Setting setting{query, joined, job, nodes, &l};
   for (auto _ : state) {
+    const ProductTable products(query.machine, job.dtype);
+    const Setting setting{query, joined, job, nodes, &l, products};
     benchmark::DoNotOptimize(
         requirement_of(setting, network, &size, {Metric::efficiency, 0.9}).unknowns.size());
   }
