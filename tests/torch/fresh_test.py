@@ -36,12 +36,23 @@ class Fresh(Folder):
             (["fresh", folder], {"DRY": "gpu"}, "DRY is 'gpu'"),
             (["fresh", folder], {"DRY": "cpu", "LIMIT": "soon"}, "LIMIT is 'soon'"),
             (["fresh", "docs/results/h200x2/fresh"], {"DRY": "cpu"}, "holds the study's own lease"),
+            (["freesh", folder], {}, "'freesh' is unknown; accepted: measure, fresh, judge, nccl-tests"),
+            (["judge"], {}, "'' is no folder"),
+            (["judge", folder + "/none"], {}, "none' is no folder"),
+            (["nccl-tests"], {}, "'' is no folder"),
             (["fresh", folder], {"PATH": "/usr/bin:/bin"}, "two GPUs are needed, this host has 0"),
         ):
             done = self.script(*words, **variables)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(says, done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_shaped_links_go_into_a_folder_that_is_there(self):
+        done = subprocess.run([str(RESULTS / "cpu-links.sh"), str(self.folder / "none")], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("none' is no folder", done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nothing_begins_without_time(self):
