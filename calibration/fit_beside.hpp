@@ -11,7 +11,8 @@ namespace ddpx {
 // data themselves: time of a collective beside products = alone x factor + delay (factor >= 1,
 // delay >= 0), least squares on relative error, and core seconds per byte from the products' loss;
 // sets link.beside_compute and link.shared_core, and machine.shared_core for links without samples
-// of their own. The machine's products and memory constants must be set.
+// of their own. Of copies beside collectives it sets link.beside_copies: medians of both ratios and
+// of the collectives' bus bandwidth. The machine's products and memory constants must be set.
 void fit_beside(const Measurements& measurements, Machine& machine, FitReport& report);
 
 }  // namespace ddpx

@@ -40,6 +40,7 @@ Scaled scaled(std::span<const CountedRow> rows) {
 // Least squares of some of the columns, 0 for the others.
 Eigen::VectorXd solved(const Eigen::MatrixXd& counts, const Eigen::VectorXd& values,
                        const std::vector<Eigen::Index>& columns) {
+  if (columns.empty()) return Eigen::VectorXd::Zero(counts.cols());
   Eigen::MatrixXd some(counts.rows(), static_cast<Eigen::Index>(columns.size()));
   for (Eigen::Index j = 0; j < some.cols(); ++j)
     some.col(j) = counts.col(columns[static_cast<std::size_t>(j)]);
@@ -118,14 +119,20 @@ CountedCosts costs_not_below_zero(std::span<const CountedRow> rows) {
     columns.push_back(enters);
     Eigen::VectorXd next = solved(counts, values, columns);
     while (next.minCoeff() < 0) {
+      // As far as the first column that reaches zero, which leaves: no pass is without one.
       double step = 1;
-      for (const Eigen::Index j : columns)
-        if (next(j) < 0) step = std::min(step, costs(j) / (costs(j) - next(j)));
-      costs += step * (next - costs);
-      std::erase_if(columns,
-                    [&](Eigen::Index j) { return !(costs(j) > kRounding) && next(j) < 0; });
-      for (Eigen::Index j = 0; j < costs.size(); ++j)
-        if (std::find(columns.begin(), columns.end(), j) == columns.end()) costs(j) = 0;
+      std::size_t first = 0;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const Eigen::Index j = columns[i];
+        if (!(next(j) < 0)) continue;
+        const double part = costs(j) / (costs(j) - next(j));
+        if (part > step) continue;
+        step = part;
+        first = i;
+      }
+      costs = (costs + step * (next - costs)).cwiseMax(0.0);
+      costs(columns[first]) = 0;
+      columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(first));
       next = solved(counts, values, columns);
     }
     costs = next;

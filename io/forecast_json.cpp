@@ -46,6 +46,15 @@ JsonObject explanation_json(const Explanation& explanation) {
   JsonObject worth;
   for (const Elasticity& e : explanation.elasticities) worth.emplace_back(e.constant, e.per_cent);
   members.emplace_back("per_cent_of_step_for_1_per_cent", std::move(worth));
+  JsonValue least_sure;
+  if (const auto& unmeasured = explanation.least_sure) {
+    JsonObject of;
+    append_product(of, unmeasured->product);
+    of.emplace_back("half_width", unmeasured->half_width);
+    of.emplace_back("command", unmeasured->command);
+    least_sure = std::move(of);
+  }
+  members.emplace_back("least_sure", std::move(least_sure));
   return members;
 }
 

@@ -42,7 +42,8 @@ JsonObject strategy_json(const RankingRow& ranking, const RankedStrategy& row, s
 
 // A batch is that of one rank, whoever shares the one that --batch takes.
 JsonObject unknown_json(const UnknownRow& row, const Job& job) {
-  const double unit = row.unknown == Unknown::batch_per_rank ? job.ranks_sharing_batch() : 1;
+  const bool batch = row.unknown == Unknown::batch_per_rank;
+  const double unit = batch ? job.ranks_sharing_batch() : 1;
   const auto shown = [&](const std::optional<double>& value) {
     return value ? JsonValue(*value / unit) : JsonValue();
   };
@@ -51,7 +52,7 @@ JsonObject unknown_json(const UnknownRow& row, const Job& job) {
   const bool boundary = solution.outcome == Outcome::boundary;
   JsonObject members;
   members.emplace_back("unknown", name(row.unknown));
-  members.emplace_back("what", row.what);
+  members.emplace_back("what", batch ? "batch per rank" : row.what);
   members.emplace_back("now", row.now / unit);
   members.emplace_back("outcome", kOutcomes[static_cast<std::size_t>(solution.outcome)]);
   members.emplace_back(

@@ -1,12 +1,10 @@
 #include "io/machine_json.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "io/estimate_json.hpp"
 #include "io/host_json.hpp"
 #include "io/kernel_costs_json.hpp"
 #include "io/link_json.hpp"
+#include "io/longer_gap_json.hpp"
 #include "io/operation_json.hpp"
 #include "io/schema.hpp"
 #include "model/tiles.hpp"
@@ -161,41 +159,6 @@ void append_memory_points(JsonObject& members, const char* key,
   members.emplace_back(key, std::move(list));
 }
 
-using LongerGap = decltype(Machine::longer_gap);
-constexpr std::array kEngines{Engine::native, Engine::torch};
-
-LongerGap longer_gap_of(const Reader& from) {
-  from.only({name(Engine::native), name(Engine::torch)});
-  LongerGap longer;
-  for (const Engine engine : kEngines) {
-    if (const auto given = from.find(name(engine)))
-      longer.at(static_cast<std::size_t>(engine)) =
-          estimate_of<Seconds>(*given, &Reader::non_negative);
-  }
-  return longer;
-}
-
-JsonObject longer_gap_json(const LongerGap& longer) {
-  JsonObject members;
-  for (const Engine engine : kEngines) {
-    if (const auto& given = longer.at(static_cast<std::size_t>(engine)))
-      members.emplace_back(name(engine), estimate_json(*given));
-  }
-  return members;
-}
-
-// What earlier fits wrote: the whole gap of a step with collectives, whichever engine ran it. They
-// charged products a gap that their times have already, so that only their difference is kept.
-void take_older_gap(const Reader& from, Machine& machine) {
-  const auto whole = estimate_of<Seconds>(from, &Reader::non_negative);
-  const Seconds longer = std::max(Seconds{}, whole.value - machine.kernel_gap.value);
-  machine.longer_gap.fill(Estimate<Seconds>{longer, whole.relative_error, whole.origin});
-  machine.notes.emplace_back(
-      "fitted by an earlier version, whose gaps between kernels (shared_gap_s) meant something "
-      "else; "
-      "fit the measurements again (ddpx-calibrate --from)");
-}
-
 }  // namespace
 
 Machine machine_from_json(std::string_view text, std::string_view place) {
@@ -226,7 +189,6 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
     machine.backward_bandwidth = estimate_of<BytesPerSecond>(between->at("backward"));
   }
   machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
-  if (const auto longer = top.find("longer_gap_s")) machine.longer_gap = longer_gap_of(*longer);
   machine.host = hosts_of(top.at("host"));
   machine.boost = factor_of(top, "boost_factor");
   if (const auto window = top.find("power_window_s"))
@@ -245,7 +207,7 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   machine.measurements = measurements.at("name").text();
   machine.measurements_hash = measurements.at("hash").text();
   machine.notes = top.at("notes").texts();
-  if (const auto gap = top.find("shared_gap_s")) take_older_gap(*gap, machine);
+  take_longer_gap(top, machine);
   return machine;
 }
 
@@ -279,8 +241,7 @@ std::string to_json(const Machine& machine) {
     members.emplace_back("between_products_bytes_per_s", std::move(between));
   }
   members.emplace_back("kernel_gap_s", estimate_json(machine.kernel_gap));
-  if (machine.longer_gap[0] || machine.longer_gap[1])
-    members.emplace_back("longer_gap_s", longer_gap_json(machine.longer_gap));
+  append_longer_gap(members, machine);
   members.emplace_back("host", hosts_json(machine.host));
   append_factor(members, "boost_factor", machine.boost);
   if (machine.power_window)

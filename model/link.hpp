@@ -30,8 +30,8 @@ struct SharedCore {
 };
 
 // A collective and copies that want all of the memory, beside each other: what each takes over its
-// time alone. Measured with a message that moves at `rate` (its bus bandwidth); a slower one asks
-// for so much less, and both lose less by that share (StepModel::Context::memory_taken).
+// time alone. Measured with a message that moves at `rate` (its bus bandwidth). One that asks for
+// a = min(1, its rate / `rate`) takes max(1, a x collective), the copy 1 + a x (copy - 1).
 struct BesideCopies {
   Estimate<double> collective;
   Estimate<double> copy;

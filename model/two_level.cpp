@@ -174,6 +174,7 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_compute = inside.beside_compute;
   link.beside_memory = inside.beside_memory;
   link.beside_flops = inside.beside_flops;
+  link.beside_copies = inside.beside_copies;
   link.source = (alone ? "" : inside.source + "; ") + between.source;
   const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};

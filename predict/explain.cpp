@@ -130,23 +130,17 @@ std::string interval_lines(const ForecastRow& row) {
                  {.rest = 2});
 }
 
-// What a calibration can time is a square layer, or the generator's last one of 64 classes.
-std::string remedy_for(const Product& product, Engine engine) {
-  constexpr double kClasses = 64;
-  if (product.in != product.out && product.out != kClasses)
-    return "python3 -m ddpx_torch capture times the model's own";
-  return std::string(engine == Engine::torch ? "python3 -m ddpx_torch measure" : "ddpx-calibrate") +
-         " --widths " + count_text(product.in) + " --batches " + count_text(product.rows) +
-         " times it";
-}
-
 std::string least_sure_line(const ForecastRow& row) {
   if (!row.explanation || !row.explanation->least_sure) return "";
-  const auto& [product, half_width] = *row.explanation->least_sure;
+  const auto& [product, half_width, command] = *row.explanation->least_sure;
+  const std::string times = command.find("--widths") == std::string::npos
+                                ? " times the model's own."
+                                : " times it: give the machine's other widths and batches with it, "
+                                  "for the products of two calibrations are not joined.";
   return wrapped("Of the products that were not measured " + count_text(product.rows) + " x " +
                      count_text(product.in) + " -> " + count_text(product.out) + " (" +
                      std::string(name(product.pass)) + ") is least sure, +- " +
-                     percent_text(half_width) + "; " + remedy_for(product, row.job.engine) + ".",
+                     percent_text(half_width) + "; " + command + times,
                  {.rest = 2});
 }
 

@@ -68,6 +68,15 @@ bool is_measured(const Machine& machine, const Product& product) {
   });
 }
 
+// What a calibration can time is a square layer, or the generator's last one of 64 classes.
+std::string command_for(const Product& product, Engine engine) {
+  constexpr double kClasses = 64;
+  if (product.in != product.out && product.out != kClasses) return "python3 -m ddpx_torch capture";
+  return std::string(engine == Engine::torch ? "python3 -m ddpx_torch measure" : "ddpx-calibrate") +
+         " --widths " + count_text(product.in) + " --batches " +
+         count_text(std::ceil(product.rows));
+}
+
 std::optional<UnmeasuredProduct> least_sure_of(const Machine& machine, const Network& network,
                                                const Job& job) {
   if (machine.products.empty()) return std::nullopt;  // a captured network brings its own times
@@ -86,7 +95,8 @@ std::optional<UnmeasuredProduct> least_sure_of(const Machine& machine, const Net
         const Seconds error = price.time * (price.relative_error * p.count);
         if (!(error > most)) continue;
         most = error;
-        least_sure = {product, kNormalQuantile90 * price.relative_error};
+        least_sure = {product, kNormalQuantile90 * price.relative_error,
+                      command_for(product, job.engine)};
       }
     }
   }

@@ -43,8 +43,8 @@ std::string machines_text(std::span<const Machine> machines) {
   for (const Machine& machine : machines) {
     std::string links;
     for (const Link& link : machine.links) links += (links.empty() ? "" : ", ") + link.name;
-    table.add({shortened(ascii(machine.name), 20), shortened(ascii(machine.device.name), 24),
-               std::to_string(machine.products.size()), shortened(ascii(links), 20)});
+    table.add({ascii(machine.name), ascii(machine.device.name),
+               std::to_string(machine.products.size()), ascii(links)});
   }
   return table.text();
 }

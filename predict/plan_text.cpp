@@ -81,14 +81,13 @@ struct Field {
   int spare = 0;  // what goes first where the table is too wide; 0 stays
 };
 
-TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields,
-                   std::size_t longest) {
+TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
   std::vector<TextTable::Column> columns{{"plan", true}};
   for (const Field& field : fields) columns.push_back(field.column);
   TextTable table(std::move(columns));
   for (const ForecastRow& row : document.rows) {
     if (repeated(document, row)) continue;
-    std::vector<std::string> cells{shortened(plan_name(document, row), longest)};
+    std::vector<std::string> cells{plan_name(document, row)};
     for (const Field& field : fields) cells.push_back(field.cell(row));
     table.add(std::move(cells));
   }
@@ -125,26 +124,16 @@ std::string table_text(const ForecastDocument& document) {
   add(std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return !r.plan->fits; }),
       0, "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
-  // Names give way first, then the columns that matter least, then names again.
+  // Names give way first, then the columns that matter least.
   constexpr std::size_t kReadable = 28;
-  constexpr std::size_t kShortest = 16;
-  std::size_t longest = 0;
-  for (const ForecastRow& row : document.rows)
-    longest = std::max(longest, plan_name(document, row).size());
   while (true) {
-    const TextTable table = table_of(document, fields, longest);
-    if (table.width() <= kColumns) return table.text();
+    const TextTable table = table_of(document, fields);
     auto first = fields.end();
     for (auto field = fields.begin(); field != fields.end(); ++field) {
       if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
     }
-    if (longest > kReadable || (first == fields.end() && longest > kShortest)) {
-      --longest;
-    } else if (first != fields.end()) {
-      fields.erase(first);
-    } else {
-      return table.text();
-    }
+    if (table.width(kReadable) <= kColumns || first == fields.end()) return table.text();
+    fields.erase(first);
   }
 }
 

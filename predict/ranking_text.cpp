@@ -1,7 +1,6 @@
 #include "predict/ranking_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -10,9 +9,6 @@
 
 namespace ddpx {
 namespace {
-
-constexpr std::size_t kLongestStrategy = 27;
-constexpr std::size_t kShortestStrategy = 16;
 
 std::string printed(const char* format, double value) {
   char text[32];
@@ -45,33 +41,24 @@ std::string marks(const RankedStrategy& row) {
   return std::string(row.on_front ? "*" : "") + (row.validated ? "" : "?");
 }
 
-// Names give way first where a line would be too long, then the step's interval.
 std::string table(const std::vector<RankedStrategy>& rows, bool fits) {
-  const auto made = [&](std::size_t longest, bool interval) {
-    std::vector<TextTable::Column> columns{{"", true}, {"strategy", true}, {"step"}};
-    if (interval) columns.push_back({"+-%"});
-    for (const char* head : {"per s", "gain, %", "GB", "batch"}) columns.push_back({head});
-    TextTable table(std::move(columns), 2);
-    for (const RankedStrategy& row : rows) {
-      if (row.fits.value_or(true) != fits) continue;
-      std::vector<std::string> cells{marks(row), shortened(short_strategy(row.strategy), longest),
-                                     time_text(Seconds(row.step_time_s.value))};
-      if (interval) cells.push_back(printed("%.0f", 100 * row.step_time_s.relative_half_width()));
-      for (std::string& cell :
-           std::array{amount_text(row.samples_per_s.value), gain_text(row),
-                      gigabytes(row.memory.total()), amount_text(row.effective_batch)})
-        cells.push_back(std::move(cell));
-      table.add(std::move(cells));
-    }
-    return table;
-  };
-  for (const bool interval : {true, false}) {
-    for (std::size_t longest = kLongestStrategy; longest >= kShortestStrategy; --longest) {
-      const TextTable table = made(longest, interval);
-      if (table.width() <= kColumns) return table.text();
-    }
+  TextTable table({{"", true},
+                   {"strategy", true},
+                   {"step"},
+                   {"+-%"},
+                   {"per s"},
+                   {"gain, %"},
+                   {"GB"},
+                   {"batch"}},
+                  2);
+  for (const RankedStrategy& row : rows) {
+    if (row.fits.value_or(true) != fits) continue;
+    table.add({marks(row), short_strategy(row.strategy), time_text(Seconds(row.step_time_s.value)),
+               printed("%.0f", 100 * row.step_time_s.relative_half_width()),
+               amount_text(row.samples_per_s.value), gain_text(row), gigabytes(row.memory.total()),
+               amount_text(row.effective_batch)});
   }
-  return made(kShortestStrategy, false).text();
+  return table.text();
 }
 
 std::string memory_words(const RankingRow& row) {

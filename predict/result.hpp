@@ -31,10 +31,12 @@ struct CollectiveRow {
   BytesPerSecond peak_bus_bandwidth{};  // of a large message of this kind
 };
 
-// A product that the machine did not measure, and 1.645 standard errors of its price.
+// A product that the machine did not measure, 1.645 standard errors of its price, and what times it
+// or, where its rows are no whole batch, the next whole one's.
 struct UnmeasuredProduct {
   Product product;
   double half_width = 0;
+  std::string command;
 };
 
 // The parts of a forecast that its terms do not show (--explain).

@@ -14,18 +14,13 @@
 namespace ddpx::report {
 namespace {
 
-constexpr std::size_t kLongestName = 28;
+constexpr std::size_t kNameWidth = 28;
 constexpr std::size_t kWorstRows = 5;
 constexpr std::size_t kFewRows = 8;  // all of which are shown
 
-std::string cut(std::string_view text, std::size_t most) {
-  const std::string plain = terminal_text(text);
-  return plain.size() <= most ? plain : plain.substr(0, most - 2) + "..";
-}
-
 // Two of them stand one below the other: what they share has the same width in both.
 TextTable summary_table(const char* of) {
-  return TextTable({{of, true, kLongestName},
+  return TextTable({{of, true, kNameWidth},
                     {"rows", false, 4},
                     {"median", false, 6},
                     {"95th", false, 7},
@@ -37,7 +32,7 @@ TextTable summary_table(const char* of) {
 // `coverage` apart, because a baseline's points have no interval that could hold anything.
 void add_summary(TextTable& table, std::string_view group, const ErrorSummary& s,
                  const std::string& coverage) {
-  table.add({cut(group, kLongestName), std::to_string(s.rows),
+  table.add({terminal_text(group), std::to_string(s.rows),
              terminal_text(percent(s.median_abs_error)), terminal_text(percent(s.p95_abs_error)),
              terminal_text(percent(s.max_abs_error)), coverage,
              s.verdicts_judged == 0 ? "-" : verdicts(s)});

@@ -8,7 +8,8 @@
 namespace ddpx {
 namespace {
 
-constexpr std::size_t kBetween = 2;  // spaces
+constexpr std::size_t kBetween = 2;         // spaces
+constexpr std::size_t kFewestOfWords = 16;  // narrower they do not read
 
 std::size_t side_by_side(const std::vector<std::size_t>& widths) {
   std::size_t sum = 0;
@@ -28,7 +29,27 @@ TextTable::Widths TextTable::widths(bool roomy) const {
   return widths;
 }
 
-std::size_t TextTable::width() const { return side_by_side(widths(true)); }
+std::size_t TextTable::width(std::size_t words) const {
+  Widths all = widths(true);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (columns_[i].left) all[i] = std::min(all[i], words);
+  return side_by_side(all);
+}
+
+// Words give way as far as they can be read.
+TextTable::Widths TextTable::side_by_side_within(std::size_t within) const {
+  Widths all = widths(true);
+  while (side_by_side(all) > within) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (columns_[i].left && all[i] > kFewestOfWords && (widest == nullptr || all[i] > *widest))
+        widest = &all[i];
+    }
+    if (widest == nullptr) break;
+    --*widest;
+  }
+  return all;
+}
 
 // Keys leave half of a line to the widest other column, and no other is wider than that leaves.
 TextTable::Widths TextTable::narrowed(std::size_t within) const {
@@ -89,10 +110,10 @@ std::string TextTable::band_text(const Band& band, const Widths& widths) const {
 }
 
 std::string TextTable::text() const {
-  if (width() <= columns()) {
+  if (const Widths whole = side_by_side_within(columns()); side_by_side(whole) <= columns()) {
     Band all(columns_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return band_text(all, widths(true));
+    return band_text(all, whole);
   }
   const Widths narrow = narrowed(columns());
   std::string result;

@@ -1,6 +1,7 @@
-// Columns of text with two spaces between. On a page too narrow for all of them side by side they
-// stand in bands, one below the other, each with the columns that name a row; a cell wider than its
-// band is broken into lines. Nothing is cut.
+// Columns of text with two spaces between. On a page too narrow for all of them side by side cells
+// of words are broken into lines; where that is not enough the columns stand in bands, one below
+// the other, each with those that name a row, and a cell wider than its band is broken.
+// Nothing is cut.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ class TextTable {
       : columns_(std::move(columns)), keys_(keys) {}
 
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Of the whole table side by side.
-  [[nodiscard]] std::size_t width() const;
+  // Of the whole table side by side, cells of words broken at `words`.
+  [[nodiscard]] std::size_t width(std::size_t words = static_cast<std::size_t>(-1)) const;
   // One line per row, the heads above; in bands where that is wider than columns().
   [[nodiscard]] std::string text() const;
 
@@ -32,6 +33,7 @@ class TextTable {
   using Band = std::vector<std::size_t>;  // columns by number
 
   [[nodiscard]] Widths widths(bool roomy) const;
+  [[nodiscard]] Widths side_by_side_within(std::size_t within) const;
   [[nodiscard]] Widths narrowed(std::size_t within) const;
   [[nodiscard]] std::vector<Band> bands(const Widths& widths, std::size_t within) const;
   [[nodiscard]] std::string band_text(const Band& band, const Widths& widths) const;

@@ -2,13 +2,16 @@
 # Two CPU ranks on TCP loopback shaped to 4, 1 and 0.25 Gb/s: the machine is calibrated on the plain link, each shaped link gives its
 # all-reduces' curves and nothing else, and the forecasts meet fresh runs. Writes cpu-links.md, its charts and the raw files.
 #
-#   docs/results/cpu-links.sh [FOLDER]      (default: docs/results; build/bin holds the programs)
+#   docs/results/cpu-links.sh [FOLDER]      (one that is there; default: docs/results; build/bin holds the programs)
 #
 # Takes about half an hour; a step whose file is there already is not done again, so it can be stopped and started. STEPS=N does N
 # steps and leaves with 75 when others remain. Needs root, or user namespaces (unshare -rn). Loopback is shared by both directions, so
 # two ranks only. The machine should have nothing else to do.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+folder=${1:-docs/results}
+[[ -d $folder ]] || { echo "cpu-links.sh: '$folder' is no folder; make it, or give none for docs/results" >&2; exit 2; }
 
 if [[ -z ${DDPX_SHAPED:-} ]]; then
   # A network namespace of our own: nobody else's loopback is shaped.
@@ -18,7 +21,6 @@ if [[ -z ${DDPX_SHAPED:-} ]]; then
   exec env DDPX_SHAPED=1 "${enter[@]}" "${BASH_SOURCE[0]}" "$@"
 fi
 
-folder=${1:-docs/results}
 bin=${DDPX_BIN_DIR:-build/bin}
 raw=$folder/cpu-links
 rates=(4gbit 1gbit 250mbit)

@@ -5,7 +5,8 @@
 #   measurements-3-*.json, -4-*.json      NVLink with 1, 2, 4, 8 and 16 channels
 #   measurements-1-host-memory.json,      links that have moods, in three process sets right before the
 #   measurements-5-tcp.json               rows: what lies between is part of their error
-#   runs.json                             the rows, three process sets of each
+#   runs.json                             the rows, three process sets of each: what has been measured of
+#                                         them so far
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 here=docs/results
@@ -44,6 +45,7 @@ fi
 begun=$SECONDS
 status=0
 short=15 # nothing begins with less time than this
+now=$folder/runs-now.json
 left() { echo $((limit - (SECONDS - begun))); }
 
 # FILE COMMAND...: makes FILE, whole or not at all, unless it is there or the time is short. Whether
@@ -64,7 +66,7 @@ make() {
     return 0
   fi
   # Rows that have been measured are of use without the others.
-  if [[ $file == */runs.json && -e $file.part ]]; then mv "$file.part" "$file"; else rm -f "$file.part"; fi
+  if [[ $file == "$now" && -e $file.part ]]; then mv "$file.part" "$file"; else rm -f "$file.part"; fi
   echo "$file: exit code $code after $((SECONDS - start)) s: $(tail -n 1 "$folder/stderr.txt" | cut -c 1-200)"
   status=$((code ? code : 1))
   return 1
@@ -92,8 +94,17 @@ for f in host-memory tcp "${channels[@]/#/nvlink-}"; do
   [[ $f != nvlink-* ]] || f+=ch
   [[ ! -e $folder/$f.json ]] || named+=(--link "$f=$folder/$f.json")
 done
-make "$folder/runs.json" "$bin/ddpx-validate" --run --rows "$rows" --machine "$folder/machine.json" "${named[@]}" \
-  --processes 3 --seed 1 --runs "$folder/runs.json.part" || true
+# Every call measures what its predecessors had no time for.
+joined() {
+  [[ ! -e $now ]] || { "$here/h200x2-rest.py" join "$folder/runs.json" "$now" && rm "$now"; }
+}
+joined
+lacking=$("$here/h200x2-rest.py" lacking "$rows" 3 "$folder/runs.json" "$folder/rest.json")
+if ((lacking)); then
+  make "$now" "$bin/ddpx-validate" --run --rows "$folder/rest.json" --machine "$folder/machine.json" "${named[@]}" \
+    --processes 3 --seed 1 --runs "$now.part" || true
+  joined
+fi
 if ((status)); then
   echo "not complete: give the same command again"
 else

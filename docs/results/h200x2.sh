@@ -8,8 +8,8 @@
 #   docs/results/h200x2.sh fresh [FOLDER]    on two GPUs: what a fresh lease is judged on, into FOLDER
 #       (default: measured/fresh), for LIMIT seconds (default: 570): machine, links and three process
 #       sets of the rows. A file that is there is not made again: the same command goes on where its
-#       time ended, and says "complete" when nothing is left; of rows what was measured by then is
-#       kept. DRY=cpu tries it on two CPU ranks with few sizes and rows.
+#       time ended, of the rows with those that lack a process set, and says "complete" when nothing
+#       is left. DRY=cpu tries it on two CPU ranks with few sizes and rows.
 #   docs/results/h200x2.sh judge FOLDER    no GPU: fits and judges what `fresh` left there
 #   docs/results/h200x2.sh nccl-tests DIR    on two GPUs: three rounds of nccl-tests (its programs in
 #       DIR) and of ours in turn, over NVLink and host memory. One process per GPU where DIR's
@@ -18,6 +18,11 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bin=${DDPX_BIN_DIR:-build/bin}
+stop() { echo "h200x2.sh: $1" >&2; exit 2; }
+case ${1-} in
+  "" | measure | fresh | judge | nccl-tests) ;;
+  *) stop "'$1' is unknown; accepted: measure, fresh, judge, nccl-tests, or nothing to fit, judge and write" ;;
+esac
 links=(host-memory tcp nvlink-1ch nvlink-2ch nvlink-4ch nvlink-8ch nvlink-16ch)
 # Measured once more in another lease, with products beside them.
 again=(nvlink host-memory nvlink-4ch nvlink-8ch)
@@ -37,7 +42,8 @@ judge() {
 }
 
 if [[ ${1:-} == judge ]]; then
-  folder=${2:?give the folder that fresh left its files in}
+  folder=${2:-}
+  [[ -d $folder ]] || stop "judge: '$folder' is no folder; give the one that fresh left its files in"
   judge "$folder"
   sed -n '/^all/,/^family/p' "$folder/report.txt"
   exit
@@ -67,7 +73,8 @@ if [[ ${1:-} == measure ]]; then
 fi
 
 if [[ ${1:-} == nccl-tests ]]; then
-  programs=${2:?give the folder that holds the programs of nccl-tests}
+  programs=${2:-}
+  [[ -d $programs ]] || stop "nccl-tests: '$programs' is no folder; give the one that holds its programs"
   mkdir -p measured
   start=("-g" 2)
   before=()

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 namespace ddpx {
 namespace {
@@ -93,6 +94,34 @@ TEST(CostsNotBelowZero, a_cost_that_entered_first_may_leave) {
   EXPECT_NEAR(costs.each[0], 2, 1e-9);
   EXPECT_NEAR(costs.each[1], 3, 1e-9);
   EXPECT_NEAR(costs.each[2], 0, 1e-9);
+}
+
+// The conditions of Karush, Kuhn and Tucker, by which nothing below is better: along each cost the
+// squares fall no further, and along one above zero they do not rise either. One count is there
+// twice, and one is nearly another's.
+TEST(CostsNotBelowZero, are_the_best_whatever_the_rows) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<CountedRow> rows;
+    for (int i = 0; i < 12; ++i) {
+      std::vector<double> counts;
+      for (int j = 0; j < 6; ++j) counts.push_back(uniform(random));
+      counts.push_back(counts[0]);
+      counts.push_back(counts[1] * (1 + 1e-3 * uniform(random)));
+      rows.push_back({std::move(counts), 4 * uniform(random) - 1});
+    }
+    const CountedCosts costs = costs_not_below_zero(rows);
+    for (std::size_t j = 0; j < rows.front().counts.size(); ++j) {
+      double gain = 0;
+      for (const CountedRow& row : rows) gain += row.counts[j] * (row.value - costs.of(row));
+      ASSERT_GE(costs.each[j], 0);
+      ASSERT_LE(gain, 1e-6) << round << " " << j;
+      if (costs.each[j] > 0) {
+        ASSERT_GE(gain, -1e-6) << round << " " << j;
+      }
+    }
+  }
 }
 
 }  // namespace

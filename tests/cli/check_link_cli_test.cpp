@@ -90,10 +90,10 @@ TEST_F(CheckLinkCli, a_file_of_another_kind_is_named_with_what_is_accepted) {
                  {"topology matrix", "--check-link", "accepted: a links or machine file"});
   const std::string epochs = write("epochs.txt", "epoch,loss\n1,0.5\n");
   expect_refusal(predict({"--link", epochs, "--network", "mlp:width=1024"}),
-                 {"neither JSON nor an nccl-tests log"});
+                 {"no JSON object and no nccl-tests log"});
   test::expect_refusal("ddpx-calibrate",
                        test::run_program("ddpx-calibrate", {"--from", epochs}, "", ""),
-                       {"neither JSON nor an nccl-tests log", "accepted: a measurements file"});
+                       {"no JSON object and no nccl-tests log", "accepted: a measurements file"});
 }
 
 // 839 GB/s of bus bandwidth on 72 ranks are no PCIe (55 GB/s at most); 41 GB/s may be.

@@ -67,6 +67,26 @@ TEST(DecisionsJson, has_the_documented_names) {
   EXPECT_EQ(unknowns.at(1).at("outcome").text(), "never");
 }
 
+// 256 samples over four ranks are 64 on each, and 1024 are 256.
+TEST(DecisionsJson, a_batch_is_that_of_each_rank_under_strong_scaling_too) {
+  ForecastDocument d = document();
+  RequirementRow& requirement = d.requirements.front();
+  requirement.of.job.gpus = 4;
+  requirement.of.job.scaling = Scaling::strong;
+  requirement.unknowns = {{Unknown::batch_per_rank,
+                           "batch of all ranks",
+                           256,
+                           {Outcome::boundary, 1024, 0.9, true, {}},
+                           {},
+                           ""}};
+  const Document read = open_document(to_json(d, {}), "out", kForecastSchema);
+  const Reader unknown =
+      Reader(read).at("requirements").filled().front().at("unknowns").filled().front();
+  EXPECT_EQ(unknown.at("what").text(), "batch per rank");
+  EXPECT_EQ(unknown.at("now").number(), 64);
+  EXPECT_EQ(unknown.at("value").number(), 256);
+}
+
 TEST(DecisionsJson, is_not_there_where_nothing_was_asked) {
   const std::string text = to_json(ForecastDocument{}, {});
   EXPECT_EQ(text.find("strategies"), std::string::npos);

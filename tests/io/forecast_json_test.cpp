@@ -233,12 +233,15 @@ TEST(ForecastJson, what_has_no_number_is_null) {
 
 TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_for) {
   ForecastDocument d = document();
-  d.rows[0].explanation = Explanation{{{Collective::all_reduce, 2, Bytes(100), Bytes(50), 2, 1,
-                                        Seconds(0.25), BytesPerSecond(400), BytesPerSecond(500)}},
-                                      BytesPerSecond(500),
-                                      Bytes(75),
-                                      0,
-                                      {{"products", 0.5}}};
+  d.rows[0].explanation = Explanation{
+      {{Collective::all_reduce, 2, Bytes(100), Bytes(50), 2, 1, Seconds(0.25), BytesPerSecond(400),
+        BytesPerSecond(500)}},
+      BytesPerSecond(500),
+      Bytes(75),
+      0,
+      {{"products", 0.5}},
+      UnmeasuredProduct{
+          {Pass::weight_gradient, DType::fp32, 33.5, 8, 8}, 0.18, "ddpx-calibrate --widths 8"}};
   d.inferred = InferredLink{1e6,
                             Job{},
                             Seconds(1),
@@ -255,6 +258,11 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
   EXPECT_EQ(explanation.at("sent_per_rank_bytes").number(), 75);
   const Reader collective = explanation.at("collectives").elements().front();
   EXPECT_EQ(collective.at("message_bytes").number(), 50);
+  const Reader unsure = explanation.at("least_sure");
+  EXPECT_EQ(unsure.at("pass").text(), "weight_gradient");
+  EXPECT_EQ(unsure.at("rows").number(), 33.5);
+  EXPECT_EQ(unsure.at("half_width").number(), 0.18);
+  EXPECT_EQ(unsure.at("command").text(), "ddpx-calibrate --widths 8");
   EXPECT_EQ(collective.at("time_s").number(), 0.25);
   EXPECT_EQ(collective.at("peak_bus_bandwidth_bytes_per_s").number(), 500);
   EXPECT_EQ(explanation.at("per_cent_of_step_for_1_per_cent").at("products").number(), 0.5);

@@ -216,6 +216,11 @@ TEST(MachineJson, an_older_files_gaps_are_taken_by_what_they_are_longer_and_said
   ASSERT_EQ(read.notes.size(), m.notes.size() + 1);
   EXPECT_NE(read.notes.back().find("shared_gap_s"), std::string::npos);
   EXPECT_NE(read.notes.back().find("ddpx-calibrate --from"), std::string::npos);
+  text.insert(
+      at, R"(  "longer_gap_s": {"torch": {"value": 1e-6, "relative_error": 0.1, "origin": "new"}},
+)");
+  test::expect_input_error([&] { static_cast<void>(machine_from_json(text, "both.json")); },
+                           {"both.json: shared_gap_s: is the older form of longer_gap_s"});
 }
 
 TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {

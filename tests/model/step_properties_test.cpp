@@ -70,8 +70,6 @@ TEST(EveryStep, needs_memory_for_the_parameters_it_trains) {
     ASSERT_GE(parts.state.value() * (sharded ? s.job.gpus : 1), least * (1 - 1e-12))
         << describe(s.job.strategy);
     ASSERT_GE(parts.total().value(), parts.state.value());
-    ASSERT_GE(parts.total().value(),
-              kGradientBytes * s.network.parameters() / (sharded ? s.job.gpus : 1));
   }
 }
 

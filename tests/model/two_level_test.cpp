@@ -88,6 +88,18 @@ TEST(TwoLevel, is_measured_as_a_whole_and_unsure) {
   }
 }
 
+TEST(TwoLevel, meets_products_and_copies_as_the_link_inside_does) {
+  Link inside = kNvlink;
+  inside.beside_memory.value = 0.5;
+  inside.beside_copies = {{1.2, 0.1, ""}, {1.3, 0.1, ""}, BytesPerSecond(8e9)};
+  const Link link = two_level(inside, kNdr, {2, 8});
+  EXPECT_EQ(link.beside_memory.value, 0.5);
+  ASSERT_TRUE(link.beside_copies);
+  EXPECT_EQ(link.beside_copies->collective.value, 1.2);
+  EXPECT_EQ(link.beside_copies->copy.value, 1.3);
+  EXPECT_EQ(link.beside_copies->rate, BytesPerSecond(8e9));
+}
+
 // NCCL on 16, 32 and 64 V100 with the EFA of 2019 ran rings: 163, 319 and 631 us at 8 B
 // (gist.github.com/jacobkahn, July 2019). Which algorithm runs is not stated, so the interval of a
 // small message must hold both.

@@ -431,6 +431,14 @@ TEST(Query, explains_which_unmeasured_product_is_least_sure_and_what_would_time_
   const std::string text = text_of(answer(o));
   EXPECT_THAT(text, testing::HasSubstr("256 x 3072 -> 3072"));
   EXPECT_THAT(text, testing::HasSubstr("--widths"));
+  // 100 samples over three ranks are no whole batch: 34 can be timed.
+  o.scaling = "strong";
+  o.batch = "100";
+  o.gpus = "3";
+  const std::string strong = text_of(answer(o));
+  EXPECT_THAT(strong, testing::HasSubstr("33.3333 x 3072 -> 3072"));
+  EXPECT_THAT(strong, testing::HasSubstr("--widths 3072 --batches 34 "));
+  EXPECT_THAT(strong, testing::HasSubstr("other widths and batches with it"));
 }
 
 }  // namespace

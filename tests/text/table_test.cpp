@@ -52,6 +52,19 @@ TEST_F(Table, a_cell_wider_than_its_band_is_broken_and_not_cut) {
             "compress=fp16,bucket=25MiB\n");
 }
 
+// Bands would take three columns from one another for want of six characters.
+TEST_F(Table, words_are_broken_before_columns_go_into_bands) {
+  TextTable table({{"strategy", true}, {"aaaaaa"}, {"bbbb"}, {"cc"}});
+  table.add({"accumulate=8,compress=fp16", "1", "2", "3"});
+  EXPECT_EQ(table.width(), 44U);
+  EXPECT_EQ(table.width(20), 38U);
+  use_columns(40);
+  EXPECT_EQ(table.text(),
+            "strategy                aaaaaa  bbbb  cc\n"
+            "accumulate=8,                1     2   3\n"
+            "compress=fp16\n");
+}
+
 // Whatever the cells: no line is wider than the page, and every character is there.
 TEST_F(Table, fits_every_page_with_every_cell) {
   for (std::size_t page = kFewestColumns; page <= kColumns; ++page) {
