@@ -29,8 +29,9 @@ inline constexpr Seconds kInferredLatency{10e-6};
 // `machine` takes besides the link (for_known_step(): the framework, ranks and samples that
 // differ), so that a link of that bandwidth and kInferredLatency forecasts `steps.many` again. As
 // good as the assumption that nothing else is at fault. Throws UnmetError where no bandwidth
-// explains the step: it is no slower than one with free communication, or slower than the slowest
-// link there is.
+// explains the step: it is no slower than one with free communication (below that step's 90 %
+// interval, or at more than N times the samples of one GPU, the steps are not of one training), or
+// slower than the slowest link there is.
 [[nodiscard]] InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
                                       const StepPair& steps);
 
