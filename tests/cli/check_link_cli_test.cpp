@@ -178,5 +178,24 @@ TEST_F(CheckLinkCli, a_link_below_its_band_exits_with_1_and_says_why) {
   expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
 }
 
+TEST_F(CheckLinkCli, a_link_by_a_name_that_no_reader_takes_is_refused) {
+  const std::string out = path("links.json");
+  const auto named = [&](const std::string& name) {
+    return test::run_program("ddpx-calibrate",
+                             {"--from", "tests/io/inputs/U069b.txt", "--link", name, "-o", out});
+  };
+  for (const std::string name : {"", "two\nlines", "red\x1b[31m", "\xff\xfe", "cut\xe2\x82"}) {
+    const ProgramResult result = named(name);
+    test::expect_refusal("ddpx-calibrate", result, {"--link: \"", "no control characters"});
+    EXPECT_THAT(files(), testing::IsEmpty()) << result.err;
+  }
+  const std::string longest(200, 'n');
+  for (const std::string& name : {std::string("t\xc3\xbcr 2"), longest}) {
+    ASSERT_EQ(named(name).exit_code, 0) << named(name).err;
+    const ProgramResult read = predict({"--link", out, "--network", "mlp:width=1024"});
+    EXPECT_EQ(read.exit_code, 0) << read.err;
+  }
+}
+
 }  // namespace
 }  // namespace ddpx
