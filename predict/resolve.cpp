@@ -197,8 +197,8 @@ MeasuredLink measured_copies(const std::string& text, const std::string& place) 
 Link expected_link(const Options& options, const Resolvers& resolvers,
                    const MeasuredLink& measured) {
   const Machine machine = resolvers.machine(options.machine);
-  Link link = resolvers.link(options.links.front(), machine);
   if (!options.inter_link) {
+    Link link = resolvers.link(options.links.front(), machine);
     if (measured.copies && !(link.peak.value() > 0))
       throw InputError("--link", "'" + io::one_line(options.links.front()) +
                                      "' has no rate of one direction, which copies are held "
@@ -217,10 +217,7 @@ Link expected_link(const Options& options, const Resolvers& resolvers,
     throw InputError("--gpus", "'" + io::one_line(*options.gpus) + "' is " +
                                    std::to_string(layout.gpus()) + " GPUs, and the log has " +
                                    std::to_string(measured.ranks) + " ranks");
-  constexpr int kMostNics = 1024;
-  std::optional<int> nics;
-  if (options.nics) nics = parse_count("--nics", *options.nics, 1, kMostNics);
-  return two_level(link, resolvers.link(*options.inter_link, machine), layout, nics);
+  return link_joining(layout, options, machine, resolvers);
 }
 
 }  // namespace
@@ -231,14 +228,15 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
   const std::string place = io::shown_path(path);
   const std::vector<Link> table = io::interconnects();
   if (io::looks_like_topology_matrix(text)) {
-    if (!options.links.empty())
-      throw InputError("--link", "cannot change what a topology matrix says; leave it out");
+    if (names_link(options))
+      throw InputError(options.links.empty() ? "--inter-link" : "--link",
+                       "cannot change what a topology matrix says; leave it out");
     const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
     return expected_of_paths(matrix.paths, matrix.nics, table);
   }
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
-  if (options.links.empty()) return check_link(measured, table);
+  if (!names_link(options)) return check_link(measured, table);
   return check_link(measured, expected_link(options, resolvers, measured), table);
 }
 
