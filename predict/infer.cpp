@@ -216,6 +216,10 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   if (comma == std::string_view::npos) reject();
   const std::string_view first = text.substr(0, comma);
   const std::string_view second = text.substr(comma + 1);
+  if (second.find(",t") != std::string_view::npos)
+    throw InputError(place, "'" + shown(text) +
+                                "' gives more than two steps; accepted: t1=TIME and one more, as "
+                                "t1=120ms,t16=180ms (--diagnose takes several)");
   const std::size_t equals = second.find('=');
   if (!first.starts_with("t1=") || !second.starts_with('t') || equals == std::string_view::npos)
     reject();

@@ -38,6 +38,13 @@ bool has_rate(std::string_view text) {
   return text.find("b/s") != std::string_view::npos || text.find("B/s") != std::string_view::npos;
 }
 
+// "nanGB/s,10us": meant as figures, though not with a number; no file is called that.
+bool meant_as_figures(const std::string& text) {
+  const std::string first = text.substr(0, text.find(','));
+  std::error_code none;
+  return (first.ends_with("b/s") || first.ends_with("B/s")) && !std::filesystem::exists(text, none);
+}
+
 std::string names_of(const std::vector<Link>& links) {
   std::string names;
   for (const Link& link : links) names += (names.empty() ? "" : ", ") + link.name;
@@ -78,7 +85,8 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
 
 Link resolve_link(const std::string& text, const Machine& machine, std::ostream& talk) {
   if (machine.find_link(text) == nullptr) {
-    if (looks_like_figures(text) && has_rate(text)) return link_from_figures("--link", text);
+    if ((looks_like_figures(text) && has_rate(text)) || meant_as_figures(text))
+      return link_from_figures("--link", text);
     if (is_path(text)) return link_from_file(text, talk);
     if (looks_like_figures(text)) return link_from_figures("--link", text);
   }

@@ -123,6 +123,9 @@ TEST(Infer, a_pair_is_two_times_in_order) {
   EXPECT_DOUBLE_EQ(pair.many.value(), 1.5);
   EXPECT_FALSE(pair.gpus);
   EXPECT_EQ(parse_step_pair("--infer-link", "t1=120ms,t16=1.5s").gpus, 16);
+  test::expect_input_error(
+      [] { static_cast<void>(parse_step_pair("--infer-link", "t1=120ms,t2=180ms,t4=200ms")); },
+      {"--infer-link", "more than two steps", "--diagnose takes several"});
   for (const char* text : {"", "t1=1s", "tn=1s,t1=1s", "t1=1s,t0=2s", "t1=1s,t1=2s", "t1=1s,t-2=2s",
                            "t1=1s,t=2s", "t1=1s,t2x8=2s", "t1=1s,t99999999999=2s", "t1=1,tn=2",
                            "t1=,tn=", "t1=1s,tn=2s,", "t1=nans,tn=1s", "t1=0s,tn=1s"}) {
