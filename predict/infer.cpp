@@ -53,6 +53,11 @@ Link link_of(BytesPerSecond bandwidth) {
   return link;
 }
 
+double speedup_of(const Job& job, const StepPair& steps) {
+  return job.samples_per_step() / steps.many.value() /
+         (job.one_gpu().samples_per_step() / steps.one.value());
+}
+
 std::string problem_of(const StepPair& steps, const Job& job) {
   return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) +
          " GPUs beside " + time_text(steps.one) + " on one ";
@@ -138,8 +143,7 @@ class Steps {
   [[noreturn]] void refuse_free(const Step& free) const {
     const Interval allowed =
         forecast(machine_, link_of(BytesPerSecond(kFastest)), network_, job_).step_time_s;
-    const double speedup = job_.samples_per_step() / pair_.many.value() /
-                           (job_.one_gpu().samples_per_step() / pair_.one.value());
+    const double speedup = speedup_of(job_, pair_);
     // Several micro-batches update less often than the plain steps that they are held against.
     const bool more_than_linear =
         job_.strategy.micro_batches == 1 && speedup > job_.gpus * (1 + kNoise);
@@ -232,16 +236,23 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   return pair;
 }
 
-InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
-                        const StepPair& steps) {
-  const Steps model(machine, job, parameters, steps);
+InferredLink no_link(const Job& job, double parameters, const StepPair& steps, std::string why) {
   InferredLink result;
   result.parameters = parameters;
   result.job = job;
   result.one_gpu_step = steps.one;
   result.step = steps.many;
-  result.speedup = job.samples_per_step() / steps.many.value() /
-                   (job.one_gpu().samples_per_step() / steps.one.value());
+  result.speedup = speedup_of(job, steps);
+  result.reading = std::move(why);
+  result.explained = false;
+  return result;
+}
+
+InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
+                        const StepPair& steps) {
+  const Steps model(machine, job, parameters, steps);
+  InferredLink result = no_link(job, parameters, steps, "");
+  result.explained = true;
   result.bus_bandwidth = model.explaining();
   const Step step = model.at(result.bus_bandwidth);
   result.framework = step.term(Term::framework);

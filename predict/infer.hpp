@@ -25,6 +25,10 @@ inline constexpr Seconds kInferredLatency{10e-6};
 // What an all-reduce of this bus bandwidth looks like, in words.
 [[nodiscard]] std::string_view reading_of(BytesPerSecond bandwidth);
 
+// The steps, and why no link explains them, as an answer.
+[[nodiscard]] InferredLink no_link(const Job& job, double parameters, const StepPair& steps,
+                                   std::string why);
+
 // Solves for the bus bandwidth at which the forecast step is the measured one, with all that
 // `machine` takes besides the link (for_known_step(): the framework, ranks and samples that
 // differ), so that a link of that bandwidth and kInferredLatency forecasts `steps.many` again. As

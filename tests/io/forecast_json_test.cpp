@@ -265,6 +265,8 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
   EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_of_the_link_alone_bytes_per_s").number(),
             5e8);
   EXPECT_EQ(Reader(out).at("inferred").at("reading").text(), "slow");
+  d.inferred->explained = false;
+  EXPECT_THAT(to_json(d, {}), testing::HasSubstr("\"bus_bandwidth_bytes_per_s\": null"));
 }
 
 TEST(ForecastJson, the_same_document_has_the_same_bytes) {
