@@ -21,7 +21,17 @@ constexpr const char* kFooter = R"(Examples:
 Exit codes: 0 fitted; 2 a flag or a file is wrong; 3 a rank or MPI failed;
 130 interrupted.)";
 
+// As a reader of the files takes it.
+void check_link_name(const std::string& name) {
+  constexpr std::size_t kWhole = std::string::npos;
+  if (name.empty() || io::one_line(name, kWhole) != name)
+    throw InputError("--link", io::quoted(name) +
+                                   " is no name of a link; accepted: UTF-8 text that is not empty "
+                                   "and has no control characters or line breaks");
+}
+
 void check(const CalibrateOptions& options) {
+  if (options.link) check_link_name(*options.link);
   const auto only = [](bool fits, const char* flag, bool given, const char* why) {
     if (given && !fits) throw InputError(flag, why);
   };

@@ -66,7 +66,6 @@ MeasureRequest measure_request(const CalibrateOptions& options) {
   if (options.no_cupti && !gpus)
     throw InputError("--no-cupti", "is of GPUs, and this measures CPU ranks; drop it");
   request.device.kernel_records = !options.no_cupti;
-  if (options.link && options.link->empty()) throw InputError("--link", "is empty; give a name");
   request.link = options.link;
   request.only_link = options.only_link;
   if (options.processes) {

@@ -149,9 +149,12 @@ JsonObject inferred_json(const InferredLink& link) {
   members.emplace_back("one_gpu_step_time_s", link.one_gpu_step.value());
   members.emplace_back("step_time_s", link.step.value());
   members.emplace_back("speedup", link.speedup);
-  members.emplace_back("bus_bandwidth_bytes_per_s", link.bus_bandwidth.value());
-  members.emplace_back("framework_s", link.framework.value());
-  members.emplace_back("slowest_rank_s", link.slowest_rank.value());
+  const auto figure = [&](const char* key, double value) {
+    members.emplace_back(key, optional_json(link.explained ? std::optional(value) : std::nullopt));
+  };
+  figure("bus_bandwidth_bytes_per_s", link.bus_bandwidth.value());
+  figure("framework_s", link.framework.value());
+  figure("slowest_rank_s", link.slowest_rank.value());
   std::optional<double> alone;
   if (link.link_alone) alone = link.link_alone->value();
   members.emplace_back("bus_bandwidth_of_the_link_alone_bytes_per_s", optional_json(alone));

@@ -1,5 +1,7 @@
 #include "model/plan.hpp"
 
+#include <cmath>
+
 namespace ddpx {
 namespace {
 
@@ -10,6 +12,13 @@ Interval scaled(const Interval& a, double factor) {
 // Of positive quantities; widest ends, for what moves one is not what moves the other.
 Interval over(const Interval& a, const Interval& b) {
   return {a.value / b.value, a.low / b.high, a.high / b.low};
+}
+
+// As many steps as the samples need: the last one is no shorter for having fewer of them.
+Interval whole_steps(const Interval& samples, double batch) {
+  constexpr double kRounding = 1 - 1e-12;  // no step for what a quotient of doubles is off by
+  const auto steps = [&](double count) { return std::ceil(count / batch * kRounding); };
+  return {steps(samples.value), steps(samples.low), steps(samples.high)};
 }
 
 }  // namespace
@@ -26,12 +35,16 @@ Plan plan_of(const PlanQuestion& question, const Forecast& forecast, const Job& 
                               : Rent{static_cast<double>(layout.gpus()), ""};
   const Interval& rate = forecast.samples_per_s;
   const auto seconds = [&](const Interval& samples) { return over(samples, rate); };
+  const auto of_steps = [&](const Interval& steps) {
+    return seconds(scaled(steps, plan.global_batch));
+  };
   const auto cost = [&](const Interval& time) {
     return scaled(time, cost_of(1, 1, plan.rent.per_hour));
   };
   if (question.prices) plan.cost_per_million = cost(seconds({1e6, 1e6, 1e6}));
   if (question.samples) {
-    plan.run_s = seconds({*question.samples, *question.samples, *question.samples});
+    const Interval samples{*question.samples, *question.samples, *question.samples};
+    plan.run_s = of_steps(whole_steps(samples, plan.global_batch));
     plan.run_cost = cost(*plan.run_s);
   }
   if (!question.critical) return plan;
@@ -42,8 +55,8 @@ Plan plan_of(const PlanQuestion& question, const Forecast& forecast, const Job& 
   if (job.gpus > 1) plan.target_verdict = verdict_of(*plan.target_speedup);
   if (!question.samples) return plan;
   plan.target_samples = scaled(*plan.samples_ratio, *question.samples);
-  plan.target_steps = scaled(*plan.target_samples, 1 / plan.global_batch);
-  plan.target_s = seconds(*plan.target_samples);
+  plan.target_steps = whole_steps(*plan.target_samples, plan.global_batch);
+  plan.target_s = of_steps(*plan.target_steps);
   plan.target_cost = cost(*plan.target_s);
   return plan;
 }

@@ -1,6 +1,6 @@
 // A forecast as a plan: how long a run takes on it, how long a target, and what either costs.
 //
-//   run     the same samples whatever the batch (epochs are fixed)
+//   run     the same samples whatever the batch (epochs are fixed), in whole steps
 //   target  the same quality: a larger global batch needs more samples (target.hpp)
 #pragma once
 

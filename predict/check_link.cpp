@@ -37,6 +37,8 @@ Band copy_band(const Link& link) {
 
 // What holds the figure where it is, and what to look at when it should be higher.
 std::string limit_of(const Link& link) {
+  // Nodes of one GPU each have the name of what joins them (two_level.hpp).
+  if (!link.levels.empty() && link.name == link.levels.back().name) return "the nodes' NICs";
   if (!link.levels.empty())
     return "the nodes' NICs, or the links inside a node where they are slower";
   if (link.topology == Topology::nvlink) return "the NVLinks of one GPU";
@@ -225,12 +227,10 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
       check.candidates.push_back({link.name, *by_switch, "the switch, which reduces (NVLS)"});
     }
   }
-  if (check.candidates.empty()) {
-    check.text += wrapped("No link of the table (--list-links) gives that on so many ranks.");
-  } else {
-    check.text += wrapped("Links that give that:");
-    for (const LinkBand& c : check.candidates) check.text += candidate_line(c, true);
-  }
+  check.text += wrapped(check.candidates.empty()
+                            ? "No link of the table (--list-links) gives that on so many ranks."
+                            : "Links that give that:");
+  for (const LinkBand& c : check.candidates) check.text += candidate_line(c, true);
   if (measured.falls)
     check.text += wrapped(
         "Its bandwidth falls with the size: congestion, or a message that no longer "

@@ -56,7 +56,7 @@ struct UnknownRow {
   std::optional<double> parameters;  // of the model at the solution
   std::string flags;                 // that give this model, where its size alone does not
   double flags_reached = 0;          // the metric with them
-  bool fits = true;  // a boundary's job in the GPU's memory, as far as that is known
+  bool fits = true;  // the solution's job in the GPU's memory, as far as that is known
 };
 
 struct RequirementRow {

@@ -64,17 +64,13 @@ NodeLayout layout_of(const Options& options, int gpus) {
 }
 
 Link link_of(const Case& c, int gpus) {
-  Link link = c.resolvers.link(c.options.links.front(), c.machine);
-  const NodeLayout layout = layout_of(c.options, gpus);
-  if (layout.nodes == 1) return link;
-  if (layout.gpus_per_node == 1) return two_level(link, link, layout);
-  if (!c.options.inter_link)
-    throw InputError("--gpus", std::to_string(layout.nodes) + "x" +
-                                   std::to_string(layout.gpus_per_node) +
-                                   " needs --inter-link, what joins the nodes");
-  std::optional<int> nics;
-  if (c.options.nics) nics = parse_count("--nics", *c.options.nics, 1, 1024);
-  return two_level(link, c.resolvers.link(*c.options.inter_link, c.machine), layout, nics);
+  return link_joining(layout_of(c.options, gpus), c.options, c.machine, c.resolvers);
+}
+
+std::string link_name_of(const Options& options) {
+  std::string name = options.links.empty() ? "" : options.links.front();
+  if (options.inter_link) name += (name.empty() ? "" : "+") + *options.inter_link;
+  return name;
 }
 
 Job job_on(const Case& c, int gpus) {
@@ -137,7 +133,7 @@ std::vector<MeasuredSpeedup> speedups(const Case& c) {
 // A small collective that takes long in a trace waits for a rank that comes late.
 DiagnosedRun diagnose_message(const Case& c) {
   const std::vector<NodeLayout> layouts = gpus_of(c.options);
-  if (c.options.links.empty() || !c.options.gpus || layouts.size() != 1 ||
+  if (!names_link(c.options) || !c.options.gpus || layouts.size() != 1 ||
       layouts.front().gpus() < 2)
     throw InputError("--diagnose",
                      "message= needs --link and the one count of --gpus, to forecast "
@@ -202,7 +198,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
     observation.fed = Seconds(job.samples_per_step() / job.loader->rate(gpus));
     check_fed(*c.options.loader_rate, *observation.fed, result.judged);
   }
-  if (c.parameters && one != nullptr && !c.options.links.empty())
+  if (c.parameters && one != nullptr && names_link(c.options))
     observation.exchange = exchange_of(c, *one, gpus);
   check_times("--rank-compute", observation.ranks.compute, result.judged);
   check_times("--rank-data", observation.ranks.data, result.judged);
@@ -210,11 +206,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
   result.data_by_rank = observation.ranks.data.size() > 1;
   result.diagnosis = diagnose(observation);
   const DiagnosisWords words =
-      diagnosis_words(result,
-                      c.options.links.empty() ? ""
-                      : c.options.inter_link ? c.options.links.front() + "+" + *c.options.inter_link
-                                             : c.options.links.front(),
-                      c.parameters.value_or(0));
+      diagnosis_words(result, link_name_of(c.options), c.parameters.value_or(0));
   result.verdict = words.verdict;
   result.next = words.next;
   result.notes = c.run.notes;
@@ -235,8 +227,8 @@ std::optional<double> parameters_of(const Options& options, const Resolvers& res
 ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   check(options);
   // Steps and waits are held against no machine but for what the exchange takes.
-  const bool needs_machine = options.params || !options.networks.empty() ||
-                             !options.links.empty() || options.machine || options.gpu;
+  const bool needs_machine = options.params || !options.networks.empty() || names_link(options) ||
+                             options.machine || options.gpu;
   Case c{options,         resolvers, needs_machine ? machine_for(options, resolvers) : Machine{},
          job_of(options), {},        std::nullopt};
   use_any_dtype(c.job, c.machine);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/validated.hpp"
 #include "predict/text.hpp"
 #include "predict/words.hpp"
 
@@ -124,6 +125,19 @@ std::string interval_lines(const ForecastRow& row) {
   if (row.explanation)
     parts += "the model's residual " + percent_text(row.explanation->residual_half_width);
   const Interval& t = f.step_time_s;
+  if (row.job.gpus > 1 && !is_validated(row.job.strategy))
+    parts += ", strategies of a kind that no run has validated " +
+             percent_text(kNormalQuantile90 * kUnvalidatedError);
+  if (f.step.term(Term::loader).value() > 0)
+    return wrapped(
+        "The loaders set the pace: at the rate given, taken as exact, no step is "
+        "shorter than " +
+            time_text(Seconds(t.low)) + ". The 90 % interval ends at " +
+            time_text(Seconds(t.high)) +
+            (t.high > t.value
+                 ? ", as far as the step's own sources reach above that: " + parts + "."
+                 : ", for no source of the step's own reaches above that."),
+        {.rest = 2});
   return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
                      time_text(Seconds(t.high)) +
                      ", adds the squares of what each source alone can move it by: " + parts + ".",

@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "model/error.hpp"
+#include "model/forecast.hpp"
 #include "model/quantity.hpp"
 #include "predict/link_text.hpp"
 #include "predict/measured.hpp"
@@ -50,6 +53,11 @@ Link link_of(BytesPerSecond bandwidth) {
   return link;
 }
 
+double speedup_of(const Job& job, const StepPair& steps) {
+  return job.samples_per_step() / steps.many.value() /
+         (job.one_gpu().samples_per_step() / steps.one.value());
+}
+
 std::string problem_of(const StepPair& steps, const Job& job) {
   return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) +
          " GPUs beside " + time_text(steps.one) + " on one ";
@@ -64,6 +72,33 @@ std::string besides_of(const Step& step) {
   };
   add(Term::framework, " for the framework");
   add(Term::imbalance, " for waiting for the slowest rank");
+  return text;
+}
+
+// All that a step takes: the parts add up to it.
+std::string parts_of(const Step& step) {
+  const auto sum = [&](std::initializer_list<Term> terms) {
+    Seconds total{};
+    for (Term term : terms) total += step.term(term);
+    return total;
+  };
+  const std::pair<Seconds, const char*> parts[] = {
+      {sum({Term::forward, Term::backward, Term::accumulation, Term::contention,
+            Term::compression}),
+       "compute"},
+      {sum({Term::optimizer}), "the optimizer"},
+      {sum({Term::copies}), "bucket copies"},
+      {sum({Term::exposed_communication}), "the link's latency"},
+      {sum({Term::host, Term::loader}), "the host"},
+      {sum({Term::framework}), "the framework"},
+      {sum({Term::imbalance}), "waiting for the slowest rank"}};
+  std::vector<std::string> words;
+  for (const auto& [time, what] : parts) {
+    if (time > Seconds{}) words.push_back(time_text(time) + " for " + what);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
   return text;
 }
 
@@ -88,14 +123,7 @@ class Steps {
       return at(BytesPerSecond(std::exp(log_bandwidth))).total();
     };
     const Step free = at(BytesPerSecond(kFastest));
-    if (pair_.many <= free.total() * (1 + kNoise)) {
-      const std::string besides = besides_of(free);
-      throw UnmetError(
-          "--infer-link: " + problem_of(pair_, job_) +
-          "shows no communication to infer a link from: with free communication it would take " +
-          time_text(free.total()) + (besides.empty() ? "" : " (of it " + besides + ")") +
-          "; any fast enough link explains it");
-    }
+    if (pair_.many <= free.total() * (1 + kNoise)) refuse_free(free);
     if (pair_.many > time_at(low)) {
       throw UnmetError(
           "--infer-link: " + problem_of(pair_, job_) +
@@ -110,6 +138,34 @@ class Steps {
   }
 
  private:
+  // A step that communication has no part in: what the forecast's own interval allows is one over a
+  // fast link, less than that is of another training.
+  [[noreturn]] void refuse_free(const Step& free) const {
+    const Interval allowed =
+        forecast(machine_, link_of(BytesPerSecond(kFastest)), network_, job_).step_time_s;
+    const double speedup = speedup_of(job_, pair_);
+    // Several micro-batches update less often than the plain steps that they are held against.
+    const bool more_than_linear =
+        job_.strategy.micro_batches == 1 && speedup > job_.gpus * (1 + kNoise);
+    const bool may_wait_less = !more_than_linear && free.term(Term::imbalance) > Seconds{};
+    const std::string parts = " (" + parts_of(free) + ")";
+    if (pair_.many.value() < allowed.low || more_than_linear) {
+      throw UnmetError("--infer-link: no link explains " + problem_of(pair_, job_) + "(" +
+                       factor_text(speedup) +
+                       " as fast): it is faster than the forecast with free communication, " +
+                       time_text(free.total()) + parts + ", 90 % interval from " +
+                       time_text(Seconds(allowed.low)) +
+                       "; t1, tn, --batch or --scaling are not of the same training" +
+                       (may_wait_less ? ", or its ranks and samples differ by less than is taken "
+                                        "(--straggler spread=0%)"
+                                      : ""));
+    }
+    throw UnmetError("--infer-link: " + problem_of(pair_, job_) +
+                     "shows no communication to infer a link from: with free communication it "
+                     "would take " +
+                     time_text(free.total()) + parts + "; any fast enough link explains it");
+  }
+
   const Machine& machine_;
   const Job& job_;
   const StepPair& pair_;
@@ -164,6 +220,10 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   if (comma == std::string_view::npos) reject();
   const std::string_view first = text.substr(0, comma);
   const std::string_view second = text.substr(comma + 1);
+  if (second.find(",t") != std::string_view::npos)
+    throw InputError(place, "'" + shown(text) +
+                                "' gives more than two steps; accepted: t1=TIME and one more, as "
+                                "t1=120ms,t16=180ms (--diagnose takes several)");
   const std::size_t equals = second.find('=');
   if (!first.starts_with("t1=") || !second.starts_with('t') || equals == std::string_view::npos)
     reject();
@@ -176,16 +236,23 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   return pair;
 }
 
-InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
-                        const StepPair& steps) {
-  const Steps model(machine, job, parameters, steps);
+InferredLink no_link(const Job& job, double parameters, const StepPair& steps, std::string why) {
   InferredLink result;
   result.parameters = parameters;
   result.job = job;
   result.one_gpu_step = steps.one;
   result.step = steps.many;
-  result.speedup = job.samples_per_step() / steps.many.value() /
-                   (job.one_gpu().samples_per_step() / steps.one.value());
+  result.speedup = speedup_of(job, steps);
+  result.reading = std::move(why);
+  result.explained = false;
+  return result;
+}
+
+InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
+                        const StepPair& steps) {
+  const Steps model(machine, job, parameters, steps);
+  InferredLink result = no_link(job, parameters, steps, "");
+  result.explained = true;
   result.bus_bandwidth = model.explaining();
   const Step step = model.at(result.bus_bandwidth);
   result.framework = step.term(Term::framework);

@@ -25,12 +25,17 @@ inline constexpr Seconds kInferredLatency{10e-6};
 // What an all-reduce of this bus bandwidth looks like, in words.
 [[nodiscard]] std::string_view reading_of(BytesPerSecond bandwidth);
 
+// The steps, and why no link explains them, as an answer.
+[[nodiscard]] InferredLink no_link(const Job& job, double parameters, const StepPair& steps,
+                                   std::string why);
+
 // Solves for the bus bandwidth at which the forecast step is the measured one, with all that
 // `machine` takes besides the link (for_known_step(): the framework, ranks and samples that
 // differ), so that a link of that bandwidth and kInferredLatency forecasts `steps.many` again. As
 // good as the assumption that nothing else is at fault. Throws UnmetError where no bandwidth
-// explains the step: it is no slower than one with free communication, or slower than the slowest
-// link there is.
+// explains the step: it is no slower than one with free communication (below that step's 90 %
+// interval, or at more than N times the samples of one GPU, the steps are not of one training), or
+// slower than the slowest link there is.
 [[nodiscard]] InferredLink infer_link(const Machine& machine, const Job& job, double parameters,
                                       const StepPair& steps);
 

@@ -110,12 +110,14 @@ void add_decision(CommandLine& line, Options& o) {
 
 void add_diagnosis(CommandLine& line, Options& o) {
   constexpr const char* kGroup = "Diagnosis";
-  line.one(kGroup, "--diagnose", o.diagnose, "t1=TIME,tN=TIME,...|FILE",
-           "instead: what is wrong, from steps measured on 1, N,\n... GPUs (or r1=, rN=: samples/s "
-           "with --batch; FILE:\na table of them, headed bench Plan metric GPU1 GPU2);\nalso "
-           "busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
-           "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
-           "communication");
+  line.one(
+      kGroup, "--diagnose", o.diagnose, "t1=TIME,tN=TIME,...|FILE",
+      "instead: what is wrong, from steps measured on 1, N,\n... GPUs (t1: one plain step, of one "
+      "micro-batch;\nor r1=, rN=: samples/s "
+      "with --batch; FILE:\na table of them, headed bench Plan metric GPU1 GPU2);\nalso "
+      "busy1=, busyN= (device busy, 95%), data1=,\ndataN= (step waits for "
+      "data); of a message\nmessage=228B,took=4ms. --params and --link let it\nweigh "
+      "communication");
   line.one(kGroup, "--rank-compute", o.rank_compute, "TIME,...|FILE",
            "each rank's compute before the exchange; FILE: a\nlog with lines as Rank 3: 9.40ms");
   line.one(kGroup, "--rank-wall", o.rank_wall, "TIME,...|FILE",
@@ -143,7 +145,8 @@ void add_answer(CommandLine& line, Options& o) {
   line.one(
       kAnswer, "--infer-link", o.infer_link, "t1=TIME,tn=TIME",
       "instead: the link that explains the steps measured\non one and on --gpus GPUs (or t16=), "
-      "for --params\n(and --batch, over which unequal samples settle)");
+      "for --params\n(and --batch, over which unequal samples settle);\nt1: one plain step, of one "
+      "micro-batch");
   line.one(
       kAnswer, "--check-link", o.check_link, "FILE",
       "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "

@@ -217,7 +217,8 @@ bool ForecastDocument::unmet() const {
                                [](const RequirementRow& row) { return row.can_be_met(); });
   const bool plan = std::any_of(rows.begin(), rows.end(),
                                 [](const ForecastRow& row) { return row.plan && row.plan->fits; });
-  return (!rankings.empty() && !fits) || !met || (decision && decision->question.samples && !plan);
+  return (!rankings.empty() && !fits) || !met || (inferred && !inferred->explained) ||
+         (decision && decision->question.samples && !plan);
 }
 
 ForecastDocument run(const Query& query) {

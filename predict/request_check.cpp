@@ -4,6 +4,7 @@
 
 #include "model/error.hpp"
 #include "predict/request.hpp"
+#include "predict/request_gpus.hpp"
 
 namespace ddpx {
 namespace {
@@ -155,13 +156,17 @@ void check_decision(const Options& o) {
 // How the ranks of a log are spread over nodes.
 void check_nodes_of_a_log(const Options& o) {
   if (o.inter_link) {
-    if (o.links.empty())
-      throw InputError("--inter-link", "joins nodes, and what is inside each is missing: --link");
     if (!o.gpus)
       throw InputError("--inter-link",
                        "joins nodes; say how the log's ranks are spread over them, as --gpus 2x8");
+    if (o.links.empty() && !alone_in_nodes(gpus_of(o)))
+      throw InputError("--inter-link", "joins nodes, and what is inside each is missing: --link");
     return;
   }
+  if (o.gpus && o.gpus->find('x') != std::string::npos)
+    throw InputError("--gpus", "'" + shown(*o.gpus) +
+                                   "' spreads the log's ranks over nodes; add --inter-link, what "
+                                   "joins the nodes");
   if (o.gpus)
     throw InputError("--gpus",
                      "says only beside --inter-link what --check-link needs, how a log's ranks are "

@@ -248,15 +248,12 @@ bool accumulates(const Options& o) {
 
 void check_diagnosis(const Options& o, const MeasuredRun& run) {
   check_given_once(o);
-  useless(o.inter_link && o.links.empty(), "--inter-link", "without --link", "add --link");
   useless(o.nics && !o.inter_link, "--nics", "without --inter-link", "leave it out");
   if (o.inter_link && !o.gpus)
     throw InputError("--inter-link", "joins nodes; give them by --gpus, as 2x8");
   const std::vector<NodeLayout> layouts = gpus_of(o);
-  if (o.inter_link && std::none_of(layouts.begin(), layouts.end(),
-                                   [](const NodeLayout& l) { return l.gpus_per_node > 1; }))
-    throw InputError("--inter-link", "joins nodes of several GPUs, and '" + shown(*o.gpus) +
-                                         "' has one in each; give what joins them as --link alone");
+  useless(o.inter_link && o.links.empty() && !alone_in_nodes(layouts), "--inter-link",
+          "of nodes of several GPUs without what is inside them", "add --link");
   if (run.message) {
     if (!run.points.empty())
       throw InputError(kFlag, "message= of a trace and tN= of steps are two questions; give one");
@@ -269,6 +266,7 @@ void check_diagnosis(const Options& o, const MeasuredRun& run) {
   const std::string unsized = "without --params or --network, the size of the exchange";
   const std::string remedy = "add one of them or leave it out";
   useless(!sized && !o.links.empty(), "--link", unsized, remedy);
+  useless(!sized && o.inter_link, "--inter-link", unsized, remedy);
   useless(!sized && o.machine, "--machine", unsized, remedy);
   useless(!sized && o.gpu, "--gpu", unsized, remedy);
   useless(!sized && o.optimizer, "--optimizer", unsized, remedy);
@@ -281,7 +279,7 @@ void check_diagnosis(const Options& o, const MeasuredRun& run) {
     throw InputError("--loader-rate", "needs --batch, the samples of a step on each GPU");
   useless(o.batch && !o.loader_rate && !run.by_rate, "--batch",
           "of steps given as times, which are of one batch", "leave it out or give rN=");
-  const bool spread = o.gpus && !o.links.empty() && o.gpus->find('x') != std::string::npos;
+  const bool spread = o.gpus && names_link(o) && o.gpus->find('x') != std::string::npos;
   useless(o.gpus && !run.for_n_gpus && !spread, "--gpus", "of steps that name their counts (t2=)",
           "leave it out, or give tn= or nodes and --link");
 }

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <set>
 
+#include "predict/setting.hpp"
+
 namespace ddpx {
 namespace {
 
@@ -53,19 +55,49 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 
-// Whether every layout is of nodes with a GPU each, so that nothing travels inside one.
-bool alone_in_nodes(const Query& query) {
-  return query.inter_link &&
-         std::all_of(query.gpus.begin(), query.gpus.end(),
-                     [](const NodeLayout& layout) { return layout.gpus_per_node == 1; });
+// More NICs than GPUs (AWS gives an H100 four) help until the links inside a node set the pace.
+void warn_of_idle_nics(Query& query) {
+  constexpr CollectiveCall kLarge{Collective::all_reduce, DType::fp32, Bytes(1 << 30), 2};
+  for (const NodeLayout& layout : query.gpus) {
+    if (layout.nodes < 2 || layout.gpus_per_node < 2 || *query.nics <= layout.gpus_per_node)
+      continue;
+    const auto time = [&](int nics) {
+      CollectiveCall call = kLarge;
+      call.ranks = layout.gpus();
+      return price(two_level(query.links.front(), *query.inter_link, layout, nics), call).time;
+    };
+    if (time(*query.nics) < time(layout.gpus_per_node) * (1 - 1e-6)) continue;
+    query.warnings.push_back("--nics " + std::to_string(*query.nics) + " is no faster than " +
+                             std::to_string(layout.gpus_per_node) +
+                             ", one per GPU of a node: over " + query.inter_link->name +
+                             " the links inside a node set the pace");
+    return;
+  }
 }
 
 }  // namespace
 
+bool names_link(const Options& options) { return !options.links.empty() || options.inter_link; }
+
+bool alone_in_nodes(const std::vector<NodeLayout>& layouts) {
+  return std::all_of(layouts.begin(), layouts.end(),
+                     [](const NodeLayout& layout) { return layout.gpus_per_node == 1; });
+}
+
+Link link_joining(const NodeLayout& layout, const Options& options, const Machine& machine,
+                  const Resolvers& resolvers) {
+  Query query;
+  query.machine = machine;
+  query.gpus = {layout};
+  use_links(query, options, resolvers);
+  return link_of(query, query.links.front(), layout);
+}
+
 void use_links(Query& query, const Options& options, const Resolvers& resolvers) {
   use_nodes(query, options, resolvers);
-  if (!alone_in_nodes(query)) {
+  if (!query.inter_link || !alone_in_nodes(query.gpus)) {
     query.links = links_of(options, query.machine, resolvers);
+    if (query.nics) warn_of_idle_nics(query);
     return;
   }
   if (!options.links.empty())

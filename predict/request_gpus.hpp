@@ -34,6 +34,17 @@ auto distinct_list(std::string_view flag, const std::string& text, Parse parse) 
 // nothing travels over, and for nodes that nothing joins.
 void use_links(Query& query, const Options& options, const Resolvers& resolvers);
 
+// The one link that joins the GPUs of `layout`, by the same rule, for questions of one run.
+[[nodiscard]] Link link_joining(const NodeLayout& layout, const Options& options,
+                                const Machine& machine, const Resolvers& resolvers);
+
+// Whether what joins the GPUs is named: inside nodes, between them, or both.
+[[nodiscard]] bool names_link(const Options& options);
+
+// Whether every layout is of nodes with a GPU each, so that nothing travels inside one and
+// --inter-link is all that joins them.
+[[nodiscard]] bool alone_in_nodes(const std::vector<NodeLayout>& layouts);
+
 // Throws InputError that lists the names.
 [[nodiscard]] const GpuType& gpu_named(const std::string& name);
 

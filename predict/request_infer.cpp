@@ -86,7 +86,12 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   ForecastDocument document;
   document.machine = machine.name;
   document.device = machine.device.name;
-  document.inferred = infer_link(known, job, parameters, steps);
+  try {
+    document.inferred = infer_link(known, job, parameters, steps);
+  } catch (const UnmetError& unmet) {
+    if (!options.json) throw;
+    document.inferred = no_link(job, parameters, steps, unmet.what());
+  }
   document.inferred->batch_given = options.batch.has_value();
   if (!options.machine && !options.gpu)
     document.warnings.push_back(

@@ -96,17 +96,16 @@ class Inverse {
 
   // An answer that no GPU of this kind can run is none without a word.
   void add(UnknownRow row, const Network& network, const Job& job) {
+    const auto warning = does_not_fit(
+        gpu_memory_of(s_.query),
+        describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),
+        memory_needed(network, job));
+    row.fits = !warning;
     // A link changes nothing in memory; that the job as it is does not fit is said once.
     const bool of_link =
         row.unknown == Unknown::link_bandwidth || row.unknown == Unknown::link_latency;
-    if (row.solution.outcome == Outcome::boundary && !of_link) {
-      const auto warning = does_not_fit(
-          gpu_memory_of(s_.query),
-          describe(requirement_) + " by " + row.what + " " + count_text(row.solution.value),
-          memory_needed(network, job));
-      row.fits = !warning;
-      if (warning) row_.warnings.push_back(*warning);
-    }
+    if (row.solution.outcome == Outcome::boundary && !of_link && warning)
+      row_.warnings.push_back(*warning);
     row_.unknowns.push_back(std::move(row));
   }
 

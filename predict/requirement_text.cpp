@@ -48,6 +48,8 @@ std::string asked(const Requirement& requirement) {
   return noun + (share ? " of at most " : " of at least ") + required_text(requirement);
 }
 
+constexpr const char* kDoesNotFit = " (does not fit)";
+
 constexpr int kLinkDigits = 6;  // as many as keep a link fed back on its side of a jump
 
 // To kLinkDigits, up or down.
@@ -92,7 +94,7 @@ std::string needed_text(const UnknownRow& row, bool with_ratio) {
   if (s.outcome == Outcome::always) return "any value";
   return std::string(s.at_least ? "at least " : "at most ") + end_text(row, s.value, s.at_least) +
          (with_ratio && scales_link(row) ? " (x" + digits(s.value / row.now, 3) + ")" : "") +
-         (row.fits ? "" : " (does not fit)");
+         (row.fits || scales_link(row) ? "" : kDoesNotFit);
 }
 
 // All that meets it, where that is not one side of the boundary shown: "up to 8, 12 to 16 and from
@@ -136,10 +138,25 @@ std::string flags_text(const UnknownRow& row, const Requirement& requirement) {
                  {.rest = 2});
 }
 
+// A model known by its step alone grows and shrinks with it: said where no flags say it.
+std::string proportion_text(const RequirementRow& row) {
+  bool scaled = false;
+  const auto look = [&](const UnknownRow& unknown) {
+    scaled = scaled || unknown.what == "parameters";
+    return unknown.what != "parameters" || unknown.flags.empty();
+  };
+  bool unsaid = true;
+  for (const UnknownRow& unknown : row.unknowns) unsaid = look(unknown) && unsaid;
+  if (row.crossing) unsaid = look(*row.crossing) && unsaid;
+  if (!scaled || !unsaid) return "";
+  return wrapped("- parameters: with the measured step in proportion to them.", {.rest = 2});
+}
+
 std::string reached_text(const UnknownRow& row, const Requirement& requirement, bool where) {
   std::string reached = metric_text(requirement, row.solution.reached);
   if (row.solution.outcome != Outcome::never) return reached;
-  return "best " + reached + (where ? " at " + value_text(row, row.solution.value) : "");
+  return "best " + reached + (where ? " at " + value_text(row, row.solution.value) : "") +
+         (row.fits || scales_link(row) ? "" : kDoesNotFit);
 }
 
 std::string useful_text(const RequirementRow& row) {
@@ -225,6 +242,7 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
   if (row.crossing)
     text += wrapped(crossing_text(*row.crossing)) + ranges_text(*row.crossing) +
             flags_text(*row.crossing, {Metric::speedup, 1});
+  text += proportion_text(row);
   for (const std::string& left : row.left_out)
     text += wrapped("- not varied: " + ascii(left), {.rest = 2});
   return text;

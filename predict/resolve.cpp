@@ -38,6 +38,13 @@ bool has_rate(std::string_view text) {
   return text.find("b/s") != std::string_view::npos || text.find("B/s") != std::string_view::npos;
 }
 
+// "nanGB/s,10us": meant as figures, though not with a number; no file is called that.
+bool meant_as_figures(const std::string& text) {
+  const std::string first = text.substr(0, text.find(','));
+  std::error_code none;
+  return (first.ends_with("b/s") || first.ends_with("B/s")) && !std::filesystem::exists(text, none);
+}
+
 std::string names_of(const std::vector<Link>& links) {
   std::string names;
   for (const Link& link : links) names += (names.empty() ? "" : ", ") + link.name;
@@ -78,7 +85,8 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
 
 Link resolve_link(const std::string& text, const Machine& machine, std::ostream& talk) {
   if (machine.find_link(text) == nullptr) {
-    if (looks_like_figures(text) && has_rate(text)) return link_from_figures("--link", text);
+    if ((looks_like_figures(text) && has_rate(text)) || meant_as_figures(text))
+      return link_from_figures("--link", text);
     if (is_path(text)) return link_from_file(text, talk);
     if (looks_like_figures(text)) return link_from_figures("--link", text);
   }
@@ -197,8 +205,8 @@ MeasuredLink measured_copies(const std::string& text, const std::string& place) 
 Link expected_link(const Options& options, const Resolvers& resolvers,
                    const MeasuredLink& measured) {
   const Machine machine = resolvers.machine(options.machine);
-  Link link = resolvers.link(options.links.front(), machine);
   if (!options.inter_link) {
+    Link link = resolvers.link(options.links.front(), machine);
     if (measured.copies && !(link.peak.value() > 0))
       throw InputError("--link", "'" + io::one_line(options.links.front()) +
                                      "' has no rate of one direction, which copies are held "
@@ -217,10 +225,7 @@ Link expected_link(const Options& options, const Resolvers& resolvers,
     throw InputError("--gpus", "'" + io::one_line(*options.gpus) + "' is " +
                                    std::to_string(layout.gpus()) + " GPUs, and the log has " +
                                    std::to_string(measured.ranks) + " ranks");
-  constexpr int kMostNics = 1024;
-  std::optional<int> nics;
-  if (options.nics) nics = parse_count("--nics", *options.nics, 1, kMostNics);
-  return two_level(link, resolvers.link(*options.inter_link, machine), layout, nics);
+  return link_joining(layout, options, machine, resolvers);
 }
 
 }  // namespace
@@ -231,14 +236,15 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
   const std::string place = io::shown_path(path);
   const std::vector<Link> table = io::interconnects();
   if (io::looks_like_topology_matrix(text)) {
-    if (!options.links.empty())
-      throw InputError("--link", "cannot change what a topology matrix says; leave it out");
+    if (names_link(options))
+      throw InputError(options.links.empty() ? "--inter-link" : "--link",
+                       "cannot change what a topology matrix says; leave it out");
     const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
     return expected_of_paths(matrix.paths, matrix.nics, table);
   }
   const MeasuredLink measured =
       io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
-  if (options.links.empty()) return check_link(measured, table);
+  if (!names_link(options)) return check_link(measured, table);
   return check_link(measured, expected_link(options, resolvers, measured), table);
 }
 

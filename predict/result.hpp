@@ -130,7 +130,8 @@ struct InferredLink {
   // The bus bandwidth that explains the step if there is nothing of either.
   std::optional<BytesPerSecond> link_alone;
   bool batch_given = true;  // else job.batch_per_rank is nobody's
-  std::string reading;      // what such a link is, in words
+  std::string reading;      // what such a link is, or why there is none, in words
+  bool explained = true;    // else no link explains the step, and there are no figures of one
 };
 
 // What is wrong with a measured run (--diagnose).
@@ -161,8 +162,8 @@ struct ForecastDocument {
   bool conditions_asked = false;  // --loader-rate, --imbalance or --straggler was given
   std::vector<std::string> warnings;
 
-  // No strategy fits in any ranking, no plan of a run does, or nothing meets one of the
-  // requirements: exit code 1.
+  // No strategy fits in any ranking, no plan of a run does, nothing meets one of the requirements,
+  // or no link explains the steps: exit code 1.
   [[nodiscard]] bool unmet() const;
 };
 

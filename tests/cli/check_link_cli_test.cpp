@@ -126,6 +126,26 @@ TEST_F(CheckLinkCli, a_log_of_several_nodes_is_held_against_both_levels) {
               HasSubstr("or nodes of several GPUs (--gpus 2x8 with"));
 }
 
+// One rule for every question: nothing travels inside a node of one GPU.
+TEST_F(CheckLinkCli, nodes_of_one_gpu_each_have_no_link_inside_for_any_question) {
+  const std::string log = "tests/io/inputs/U068b.txt";
+  for (const Words& question :
+       {Words{"--check-link", log}, Words{"--diagnose", "t1=300ms,tn=900ms", "--params", "340M"},
+        Words{"--params", "340M", "--step-time", "300ms", "--batch", "8"}}) {
+    Words nodes = question;
+    nodes.insert(nodes.end(), {"--gpus", "8x1", "--inter-link", "infiniband-ndr"});
+    const ProgramResult right = predict(nodes);
+    EXPECT_EQ(right.exit_code, 0) << right.err;
+    EXPECT_THAT(right.out, Not(HasSubstr("inside a node")));
+    nodes.insert(nodes.end(), {"--link", "nvlink4"});
+    expect_refusal(predict(nodes), {"--link: joins the GPUs inside a node, and '8x1' has one in "
+                                    "each: nothing travels over it; leave it out"});
+    Words lone = question;
+    lone.insert(lone.end(), {"--gpus", "8x1", "--link", "nvlink4"});
+    expect_refusal(predict(lone), {"--gpus", "8x1", "--inter-link"});
+  }
+}
+
 TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
   const std::string log = "tests/io/inputs/U068b.txt";
   const auto refused = [&](Words more, const Words& words) {
@@ -137,7 +157,8 @@ TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
           {"--gpus: '2x8' is 16 GPUs, and the log has 8 ranks"});
   refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "8"},
           {"--gpus: '8' is not how", "as 2x8"});
-  refused({"--link", "nvlink4", "--gpus", "2x4"}, {"--gpus", "--inter-link"});
+  refused({"--link", "nvlink4", "--gpus", "2x4"}, {"--gpus: '2x4' spreads", "add --inter-link"});
+  refused({"--link", "nvlink4", "--gpus", "8"}, {"--gpus", "leave it out"});
   refused({"--link", "nvlink4", "--nics", "4"}, {"--nics", "--inter-link, which is missing"});
   refused({"--inter-link", "roce-400", "--gpus", "2x4"}, {"--inter-link", "missing: --link"});
 }
@@ -176,6 +197,25 @@ TEST_F(CheckLinkCli, a_link_below_its_band_exits_with_1_and_says_why) {
       0);
   expect_refusal(predict({"--check-link", "README.md"}), {"README.md"});
   expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
+}
+
+TEST_F(CheckLinkCli, a_link_by_a_name_that_no_reader_takes_is_refused) {
+  const std::string out = path("links.json");
+  const auto named = [&](const std::string& name) {
+    return test::run_program("ddpx-calibrate",
+                             {"--from", "tests/io/inputs/U069b.txt", "--link", name, "-o", out});
+  };
+  for (const std::string name : {"", "two\nlines", "red\x1b[31m", "\xff\xfe", "cut\xe2\x82"}) {
+    const ProgramResult result = named(name);
+    test::expect_refusal("ddpx-calibrate", result, {"--link: \"", "no control characters"});
+    EXPECT_THAT(files(), testing::IsEmpty()) << result.err;
+  }
+  const std::string longest(200, 'n');
+  for (const std::string& name : {std::string("t\xc3\xbcr 2"), longest}) {
+    ASSERT_EQ(named(name).exit_code, 0) << named(name).err;
+    const ProgramResult read = predict({"--link", out, "--network", "mlp:width=1024"});
+    EXPECT_EQ(read.exit_code, 0) << read.err;
+  }
 }
 
 }  // namespace

@@ -169,6 +169,7 @@ TEST_F(PredictCli, wrong_flags_are_one_line_that_names_them) {
   expect_refusal(predict({"--link", "nvlnk"}), {"--link", "nvlnk", "nvlink"});
   expect_refusal(predict({"--link", "25gb/s,10us"}), {"--link", "gb/s", "GB/s"});
   expect_refusal(predict({"--link", "25GB/s"}), {"--link", "two figures"});
+  expect_refusal(predict({"--link", "nanGB/s,10us"}), {"--link: 'nanGB/s' is no finite number"});
   expect_refusal(predict({"--machine", "t4"}), {"--machine", "t4", "t4x2"});
   expect_refusal(predict({"--network", "cnn:width=4"}), {"--network", "cnn"});
   expect_refusal(predict({"--network", "mlp:width=1e99"}), {"--network", "width"});

@@ -160,6 +160,21 @@ TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) 
   }
 }
 
+TEST_F(ValidateRun, one_rank_alone_is_refused_before_the_training) {
+  io::write_text(path("rows.json"), R"({"schema": "ddpx.runs", "schema_version": 1, "context": {},
+    "name": "rows", "source": "", "notes": [], "rows": [
+      {"network": "mlp:width=32,depth=2", "gpus": 1, "link": "", "strategy": "ddp",
+       "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}]})");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--gpus", "1"}, {"--rows", path("rows.json")}}) {
+    const ProgramResult refused = run(words);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.lines(), 1) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(words.front() + ": names no count above 1"));
+    EXPECT_FALSE(fs::exists(path("runs.json")));
+  }
+}
+
 TEST_F(ValidateRun, a_machine_of_gpus_judged_on_cores_is_said) {
   if (visible_gpus() > 0) GTEST_SKIP() << "there are GPUs here";
   const ProgramResult result = test::run_program(

@@ -64,12 +64,25 @@ TEST(Plans, of_the_same_samples_take_samples_over_rate) {
   question.samples = 3.6e6;
   question.prices = rented();
   const Plan plan = plan_of(question, of_rate(1000, 2), on(4), {1, 4}, "x");
-  EXPECT_DOUBLE_EQ(plan.run_s->value, 3600);
-  EXPECT_NEAR(plan.run_cost->value, 0.58, 1e-12);
+  EXPECT_DOUBLE_EQ(plan.run_s->value, 3600.384) << "3516 steps of 1024 samples";
+  EXPECT_NEAR(plan.run_cost->value, 0.58 * 3600.384 / 3600, 1e-12);
   EXPECT_NEAR(plan.cost_per_million->value, 0.58 / 3.6, 1e-12);
-  EXPECT_NEAR(plan.run_s->high, 4000, 1e-9);
+  EXPECT_NEAR(plan.run_s->high, 3600.384 / 0.9, 1e-9);
   EXPECT_FALSE(plan.target_s);
   EXPECT_EQ(&plan.time(), &plan.run_s) << "the deadline is the run's";
+}
+
+TEST(Plans, of_fewer_samples_than_a_step_take_a_step) {
+  PlanQuestion question;
+  question.prices = rented();
+  for (const double samples : {1.0, 1023.0, 1024.0}) {
+    question.samples = samples;
+    EXPECT_DOUBLE_EQ(plan_of(question, of_rate(1000, 2), on(4), {1, 4}, "x").run_s->value, 1.024);
+  }
+  question.samples = 1025;
+  const Plan plan = plan_of(question, of_rate(1000, 2), on(4), {1, 4}, "x");
+  EXPECT_DOUBLE_EQ(plan.run_s->value, 2.048);
+  EXPECT_NEAR(plan.run_cost->value, 0.58 * 2.048 / 3600, 1e-15);
 }
 
 TEST(Plans, to_a_target_pay_for_the_larger_batch_in_samples) {
@@ -81,8 +94,8 @@ TEST(Plans, to_a_target_pay_for_the_larger_batch_in_samples) {
   EXPECT_DOUBLE_EQ(plan.global_batch, 4096);
   EXPECT_DOUBLE_EQ(plan.samples_ratio->value, 5.0 / 1.25);
   EXPECT_DOUBLE_EQ(plan.target_samples->value, 4e6);
-  EXPECT_DOUBLE_EQ(plan.target_steps->value, 4e6 / 4096);
-  EXPECT_DOUBLE_EQ(plan.target_s->value, 4000);
+  EXPECT_DOUBLE_EQ(plan.target_steps->value, 977) << "4e6 / 4096, in whole steps";
+  EXPECT_DOUBLE_EQ(plan.target_s->value, 977 * 4.096);
   EXPECT_DOUBLE_EQ(plan.target_speedup->value, 1.9 / 4);
   EXPECT_EQ(*plan.target_verdict, Verdict::does_not_pay) << "1.9 times the samples per second";
 }
@@ -96,7 +109,7 @@ TEST(Plans, of_several_batches_are_held_against_one_of_them) {
   question.one_gpu_batch = 256;
   const Plan plan = plan_of(question, of_rate(1000, 1), on(1, 2048), {1, 1}, "none");
   EXPECT_DOUBLE_EQ(plan.samples_ratio->value, 3 / 1.25);
-  EXPECT_DOUBLE_EQ(plan.target_s->value, 2400);
+  EXPECT_DOUBLE_EQ(plan.target_s->value, 1172 * 2.048) << "2.4e6 / 2048, in whole steps";
   EXPECT_DOUBLE_EQ(*plan.learning_rate, 0.8);
   EXPECT_DOUBLE_EQ(plan.target_speedup->value, 1) << "one GPU is one GPU at any batch";
 }
@@ -144,8 +157,9 @@ TEST(Plans, of_more_gpus_never_need_fewer_samples_and_no_target_comes_sooner_tha
     ASSERT_GE(plan.target_s->value, plan.run_s->value * (1 - 1e-12));
     ASSERT_NEAR(plan.target_cost->value / plan.target_s->value,
                 plan.run_cost->value / plan.run_s->value, 1e-9);
-    ASSERT_NEAR(plan.target_steps->value * plan.global_batch, plan.target_samples->value,
-                1e-9 * plan.target_samples->value);
+    const double left = plan.target_steps->value * plan.global_batch - plan.target_samples->value;
+    ASSERT_GE(left, -1e-9 * plan.target_samples->value);
+    ASSERT_LT(left, plan.global_batch);
     ASSERT_LE(plan.run_s->low, plan.run_s->value);
     ASSERT_LE(plan.run_s->value, plan.run_s->high);
   }

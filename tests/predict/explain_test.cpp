@@ -104,6 +104,34 @@ TEST(Explain, buckets_show_their_bandwidth_beside_the_peak) {
   EXPECT_NE(text.find("Nothing lies outside the calibration."), std::string::npos) << text;
 }
 
+TEST(Explain, the_interval_names_what_a_strategy_that_no_run_has_validated_adds) {
+  Options o;
+  o.networks = {"mlp:width=4096"};
+  o.explain = true;
+  const auto text = [&](const char* strategy) {
+    o.strategies = {strategy};
+    const ForecastDocument document = answer(o);
+    return unwrapped(explanation_text(document, document.rows.front()));
+  };
+  // docs/results/decisions.md: one standard error of 0.09, and 1.645 of them: 14.8 %.
+  EXPECT_NE(text("zero=1").find("strategies of a kind that no run has   validated 15 %"),
+            std::string::npos)
+      << text("zero=1");
+  EXPECT_EQ(text("ddp").find("validated"), std::string::npos);
+}
+
+TEST(Explain, a_step_that_the_loaders_pace_has_an_interval_of_theirs) {
+  Options o;
+  o.networks = {"mlp:width=1024"};
+  o.explain = true;
+  o.loader_rate = "300/rank";  // 256 samples take 853 ms
+  const ForecastDocument document = answer(o);
+  const std::string text = unwrapped(explanation_text(document, document.rows.front()));
+  EXPECT_NE(text.find("The loaders set the pace"), std::string::npos) << text;
+  EXPECT_NE(text.find("The 90 % interval ends at 853 ms, for no source"), std::string::npos);
+  EXPECT_EQ(text.find("adds the squares"), std::string::npos);
+}
+
 TEST(Explain, the_interval_names_its_largest_source_first) {
   Options o;
   o.networks = {"mlp:width=4096"};

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "predict/link_text.hpp"
 #include "predict/measured.hpp"
 #include "tests/predict/small_machine.hpp"
@@ -63,12 +66,66 @@ TEST(Infer, steps_that_no_link_explains_are_unmet_in_one_line) {
   }
 }
 
+std::string unmet_text(const Job& job, const StepPair& steps) {
+  try {
+    static_cast<void>(infer_link(for_known_step(small_machine()), job, 100e6, steps));
+  } catch (const UnmetError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Infer, a_step_faster_than_free_communication_is_explained_by_no_link) {
+  Job job = two_gpus();
+  job.gpus = 8;
+  job.batch_per_rank = 32;
+  job.scaling = Scaling::strong;
+  // Eight GPUs can take no less than 120/8 ms.
+  const std::string text = unmet_text(job, {Seconds(0.120), Seconds(0.001)});
+  EXPECT_NE(text.find("no link explains a step of 1.00 ms on 8 GPUs beside 120 ms on one (120x"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("not of the same training"), std::string::npos) << text;
+  EXPECT_EQ(text.find("fast enough"), std::string::npos) << text;
+  EXPECT_EQ(text.find("--straggler"), std::string::npos) << text;  // no wait is 56 ms long
+  // Linear, and below what waiting for unequal samples leaves room for.
+  EXPECT_NE(unmet_text(two_gpus(), {Seconds(0.3), Seconds(0.3)}).find("--straggler spread=0%"),
+            std::string::npos);
+}
+
+TEST(Infer, the_parts_of_a_step_with_free_communication_add_up_to_it) {
+  const std::string text = unmet_text(two_gpus(), {Seconds(0.3), Seconds(0.34)});
+  EXPECT_NE(text.find("any fast enough link"), std::string::npos) << text;
+  const std::size_t take = text.find("would take ");
+  ASSERT_NE(take, std::string::npos) << text;
+  const double total = std::stod(text.substr(take + 11));
+  const std::size_t from = text.find('(', take);
+  const std::string parts = text.substr(from + 1, text.find(')', from) - from - 1);
+  double sum = 0;
+  for (std::size_t at = 0; at != std::string::npos;) {
+    const double time = std::stod(parts.substr(at));
+    sum += parts.find(" ms", at) < parts.find(" us", at) ? time : time / 1000;
+    const std::size_t comma = parts.find(", ", at);
+    const std::size_t last = parts.find(" and ", at);
+    at = std::string::npos;
+    for (std::size_t next : {comma == std::string::npos ? comma : comma + 2,
+                             last == std::string::npos ? last : last + 5}) {
+      if (next != std::string::npos && std::isdigit(static_cast<unsigned char>(parts[next])) != 0)
+        at = std::min(at, next);
+    }
+  }
+  EXPECT_NEAR(sum / total, 1, 0.01) << text;
+}
+
 TEST(Infer, a_pair_is_two_times_in_order) {
   const StepPair pair = parse_step_pair("--infer-link", "t1=120ms,tn=1.5s");
   EXPECT_DOUBLE_EQ(pair.one.value(), 0.120);
   EXPECT_DOUBLE_EQ(pair.many.value(), 1.5);
   EXPECT_FALSE(pair.gpus);
   EXPECT_EQ(parse_step_pair("--infer-link", "t1=120ms,t16=1.5s").gpus, 16);
+  test::expect_input_error(
+      [] { static_cast<void>(parse_step_pair("--infer-link", "t1=120ms,t2=180ms,t4=200ms")); },
+      {"--infer-link", "more than two steps", "--diagnose takes several"});
   for (const char* text : {"", "t1=1s", "tn=1s,t1=1s", "t1=1s,t0=2s", "t1=1s,t1=2s", "t1=1s,t-2=2s",
                            "t1=1s,t=2s", "t1=1s,t2x8=2s", "t1=1s,t99999999999=2s", "t1=1,tn=2",
                            "t1=,tn=", "t1=1s,tn=2s,", "t1=nans,tn=1s", "t1=0s,tn=1s"}) {

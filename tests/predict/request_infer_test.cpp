@@ -129,6 +129,21 @@ TEST(RequestInfer, a_step_that_framework_and_ranks_explain_needs_no_link) {
   }
 }
 
+TEST(RequestInfer, without_an_answer_the_json_document_says_why_there_is_none) {
+  Options o = options_of({.params = "1M"});
+  o.json = true;
+  for (const char* steps : {"t1=300ms,tn=320ms", "t1=300ms,tn=1ms", "t1=1ms,tn=100000s"}) {
+    o.infer_link = steps;
+    const ForecastDocument none = infer(o, small_resolvers());
+    EXPECT_TRUE(none.unmet()) << steps;
+    EXPECT_FALSE(none.inferred->explained);
+    EXPECT_THAT(none.inferred->reading, HasSubstr("--infer-link: "));
+  }
+  EXPECT_DOUBLE_EQ(infer(o, small_resolvers()).inferred->speedup, 2 * 1e-3 / 1e5);
+  o.infer_link = "t1=300ms,tn=900ms";
+  EXPECT_FALSE(infer(o, small_resolvers()).unmet());
+}
+
 TEST(RequestInfer, flags_that_contradict_it_are_refused) {
   const auto refused = [](const auto& change, std::initializer_list<std::string_view> words) {
     Options o = options_of({});

@@ -99,6 +99,12 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   refused(o, {"--nics"});
   o.nics = "4";
   EXPECT_EQ(query(o).nics, 4);
+  // Four of 4 GB/s are half of what is inside a node, four of 40 GB/s four times it.
+  o.nics = "5";
+  ASSERT_EQ(query(o).warnings.size(), 1U);
+  EXPECT_NE(query(o).warnings.front().find("--nics 5 is no faster than 4"), std::string::npos);
+  o.inter_link = "pcie";
+  EXPECT_TRUE(query(o).warnings.empty());
   o.gpus = "8";
   refused(o, {"--inter-link", "--gpus 2x8"});
   o.inter_link.reset();
