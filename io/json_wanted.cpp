@@ -16,7 +16,8 @@ void want_json(std::string_view text, std::string_view place, std::string_view a
     throw InputError(place, "is empty; accepted: " + std::string(accepted));
   if (body[begin] == '{') return;
   std::string what =
-      "is no JSON object and no nccl-tests log: no line \"size count type ... time algbw busbw\" in "
+      "is no JSON object and no nccl-tests log: no line \"size count type ... time algbw busbw\" "
+      "in "
       "it and no row of such a table";
   if (looks_like_topology_matrix(text)) {
     what =

@@ -14,7 +14,8 @@ void refused(std::string_view text, std::initializer_list<std::string_view> word
 TEST(JsonWanted, what_is_no_json_is_named_and_what_is_accepted) {
   refused("", {"FILE: is empty; accepted: a links file"});
   refused(" \n\t\n", {"is empty"});
-  refused("epoch,loss\n1,2\n", {"is no JSON object and no nccl-tests log", "accepted: a links file"});
+  refused("epoch,loss\n1,2\n",
+          {"is no JSON object and no nccl-tests log", "accepted: a links file"});
   refused("[1, 2]", {"no JSON object"});  // every file of ours is an object
   refused("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n", {"topology matrix", "--check-link"});
   refused(
