@@ -78,7 +78,6 @@ bool repeated(const ForecastDocument& document, const ForecastRow& row) {
 struct Field {
   TextTable::Column column;
   std::function<std::string(const ForecastRow&)> cell;
-  int spare = 0;  // what goes first where the table is too wide; 0 stays
 };
 
 TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
@@ -97,44 +96,33 @@ TextTable table_of(const ForecastDocument& document, const std::vector<Field>& f
 std::string table_text(const ForecastDocument& document) {
   const PlanQuestion& question = document.decision->question;
   std::vector<Field> fields;
-  const auto add = [&](bool asked, int spare, const char* head, auto cell) {
-    if (asked)
-      fields.push_back({{head}, [cell](const ForecastRow& r) { return cell(*r.plan); }, spare});
+  const auto add = [&](bool asked, const char* head, auto cell) {
+    if (asked) fields.push_back({{head}, [cell](const ForecastRow& r) { return cell(*r.plan); }});
   };
   const bool target = question.samples && question.critical;
-  add(true, 0, "batch", [](const Plan& p) { return amount_text(p.global_batch); });
-  add(question.learning_rate.has_value(), 1, "rate", [](const Plan& p) {
+  add(true, "batch", [](const Plan& p) { return amount_text(p.global_batch); });
+  add(question.learning_rate.has_value(), "rate", [](const Plan& p) {
     char text[40];
     std::snprintf(text, sizeof text, "%.3g", *p.learning_rate);
     return std::string(text);
   });
-  add(question.prices.has_value(), 3, "cost/M",
+  add(question.prices.has_value(), "cost/M",
       [](const Plan& p) { return amount_of_money(p.cost_per_million->value); });
-  add(question.samples.has_value(), 0, "run",
+  add(question.samples.has_value(), "run",
       [](const Plan& p) { return duration_text(p.run_s->value); });
-  add(question.samples.has_value(), 2, "costs",
+  add(question.samples.has_value(), "costs",
       [](const Plan& p) { return amount_of_money(p.run_cost->value); });
-  add(question.critical.has_value(), 0, "samples",
+  add(question.critical.has_value(), "samples",
       [](const Plan& p) { return factor_text(p.samples_ratio->value); });
-  add(target, 1, "steps", [](const Plan& p) { return amount_text(p.target_steps->value); });
-  add(question.critical.has_value(), 5, "to target",
+  add(target, "steps", [](const Plan& p) { return amount_text(p.target_steps->value); });
+  add(question.critical.has_value(), "to target",
       [](const Plan& p) { return interval_text(*p.target_speedup); });
-  add(target, 0, "time", [](const Plan& p) { return duration_text(p.target_s->value); });
-  add(target, 0, "costs", [](const Plan& p) { return amount_of_money(p.target_cost->value); });
+  add(target, "time", [](const Plan& p) { return duration_text(p.target_s->value); });
+  add(target, "costs", [](const Plan& p) { return amount_of_money(p.target_cost->value); });
   add(std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return !r.plan->fits; }),
-      0, "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
-  // Names give way first, then the columns that matter least.
-  constexpr std::size_t kReadable = 28;
-  while (true) {
-    const TextTable table = table_of(document, fields);
-    auto first = fields.end();
-    for (auto field = fields.begin(); field != fields.end(); ++field) {
-      if (field->spare > 0 && (first == fields.end() || field->spare < first->spare)) first = field;
-    }
-    if (table.width(kReadable) <= kColumns || first == fields.end()) return table.text();
-    fields.erase(first);
-  }
+      "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
+  return table_of(document, fields).text();
 }
 
 std::string choice_text(const ForecastDocument& document) {
