@@ -52,7 +52,8 @@ Step device_step(const Machine& machine, const StepSample& sample, const Network
   device.sustained.reset();
   // Its parts alone, whatever whole steps say beyond them.
   const ProductTable products(device, job.dtype);
-  return StepModel(device, products, Link{}, network, job, WorkScale{}).run();
+  const Link none;
+  return StepModel(device, products, none, network, job, WorkScale{}).run();
 }
 
 double compute_seconds(const Step& step) {

@@ -40,7 +40,8 @@ Compute compute_of(const Machine& machine, const Network& network, const Job& jo
   alone.gpus = 1;
   alone.strategy = Strategy{};
   alone.strategy.micro_batches = job.strategy.micro_batches;
-  const Step step = StepModel(machine, Link{}, network, alone).run();
+  const Link none;
+  const Step step = StepModel(machine, none, network, alone).run();
   const double device = (step.total() - step.term(Term::host)).value();
   const double stretch = device > 0 ? step.total().value() / device : 1;
   const auto part = [&](Term term) { return step.term(term).value() * stretch; };

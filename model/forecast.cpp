@@ -223,8 +223,8 @@ struct PointForecasts::Known {
   std::optional<StepModel> many;
 };
 
-PointForecasts::PointForecasts(const Machine& machine, const ProductTable& products,
-                               const Network& network)
+PointForecasts::PointForecasts(Kept<Machine> machine, Kept<ProductTable> products,
+                               Kept<Network> network)
     : machine_(machine),
       products_(products),
       network_(network),

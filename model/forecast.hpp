@@ -69,7 +69,7 @@ struct Forecast {
 // priced only where it is. Keeps references; a link's until the next forecast.
 class PointForecasts {
  public:
-  PointForecasts(const Machine& machine, const ProductTable& products, const Network& network);
+  PointForecasts(Kept<Machine> machine, Kept<ProductTable> products, Kept<Network> network);
   ~PointForecasts();
   PointForecasts(const PointForecasts&) = delete;
   PointForecasts& operator=(const PointForecasts&) = delete;

@@ -77,9 +77,9 @@ BytesPerSecond bandwidth_at(std::span<const MemoryPoint> points, Bytes working_s
   return low.bandwidth * std::pow(after->bandwidth / low.bandwidth, share);
 }
 
-ProductTable::ProductTable(const Machine& machine, DType dtype) : machine_(machine), dtype_(dtype) {
-  for (auto& points : points_) points.reserve(machine.products.size());
-  for (const ProductPoint& point : machine.products) {
+ProductTable::ProductTable(Kept<Machine> machine, DType dtype) : machine_(machine), dtype_(dtype) {
+  for (auto& points : points_) points.reserve(machine_.products.size());
+  for (const ProductPoint& point : machine_.products) {
     const Product& p = point.product;
     if (p.dtype != dtype) continue;
     any_ = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/contention.hpp"
+#include "model/kept.hpp"
 #include "model/kernel_costs.hpp"
 #include "model/link.hpp"
 #include "model/network_spec.hpp"
@@ -187,7 +188,7 @@ struct ProductPrice {
 // docs/model.md).
 class ProductTable {
  public:
-  ProductTable(const Machine& machine, DType dtype);
+  ProductTable(Kept<Machine> machine, DType dtype);
   [[nodiscard]] const Machine& machine() const { return machine_; }
   // Throws InputError when the machine has no product of that dtype. (A captured network brings its
   // own times and asks for none.)

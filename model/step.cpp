@@ -79,26 +79,25 @@ BoundBy Step::bound_by() const {
   return term(Term::exposed_communication) > device ? BoundBy::communication : BoundBy::compute;
 }
 
-StepModel::StepModel(const Machine& machine, const Link& link, const Network& network,
-                     const Job& job)
+StepModel::StepModel(Kept<Machine> machine, Kept<Link> link, Kept<Network> network, const Job& job)
     : StepModel(machine, ProductTable(machine, job.dtype), link, network, job) {}
 
-StepModel::StepModel(const Machine& machine, const ProductTable& products, const Link& link,
-                     const Network& network, const Job& job, std::optional<WorkScale> scale)
-    : machine_(machine), link_(&link), network_(network), job_(job) {
+StepModel::StepModel(Kept<Machine> machine, const ProductTable& products, Kept<Link> link,
+                     Kept<Network> network, const Job& job, std::optional<WorkScale> scale)
+    : machine_(machine), link_(&link.get()), network_(network), job_(job) {
   check(job);
-  if (network.layers.empty()) throw InputError("network " + network.name, "has no layers");
+  if (network_.layers.empty()) throw InputError("network " + network_.name, "has no layers");
   check_captured();
   check_channels();
-  channels_ = job.strategy.channels.value_or(link.channels);
-  layers_.reserve(network.layers.size());
+  channels_ = job.strategy.channels.value_or(link.get().channels);
+  layers_.reserve(network_.layers.size());
   constexpr std::size_t kUsualShapes = 4;
   shapes_.reserve(kUsualShapes);
-  for (const Layer& layer : network.layers) {
+  for (const Layer& layer : network_.layers) {
     LayerWork work;
     work.shape = shape_of(layer, products);
     work.tensors = layer.tensors.size();
-    work.gradient_bytes = network.gradient_element_bytes() * layer.parameters();
+    work.gradient_bytes = network_.gradient_element_bytes() * layer.parameters();
     tensors_ += work.tensors;
     parameters_ += layer.parameters();
     layers_.push_back(work);
@@ -125,9 +124,9 @@ bool StepModel::shares_work(const Link& link, const Job& job) const {
          job.strategy.channels.value_or(link.channels) == channels_;
 }
 
-void StepModel::over(const Link& link, const Job& job) {
+void StepModel::over(Kept<Link> link, const Job& job) {
   check(job);
-  link_ = &link;
+  link_ = &link.get();
   job_ = job;
   extrapolated_ = work_extrapolated_;
   collectives_.clear();

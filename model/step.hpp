@@ -90,18 +90,18 @@ struct Step {
 class StepModel {
  public:
   // Throws InputError for a job that makes no sense or a dtype the machine has not measured.
-  StepModel(const Machine& machine, const Link& link, const Network& network, const Job& job);
+  StepModel(Kept<Machine> machine, Kept<Link> link, Kept<Network> network, const Job& job);
   // The same with the machine's products of the job's dtype looked up already, for several models
   // of one machine.
   // `scale` in place of what the machine's one-GPU steps say of the work.
-  StepModel(const Machine& machine, const ProductTable& products, const Link& link,
-            const Network& network, const Job& job, std::optional<WorkScale> scale = {});
+  StepModel(Kept<Machine> machine, const ProductTable& products, Kept<Link> link,
+            Kept<Network> network, const Job& job, std::optional<WorkScale> scale = {});
 
   // Whether over() can answer for `job` over `link`: the same work on each of several GPUs.
   [[nodiscard]] bool shares_work(const Link& link, const Job& job) const;
   // The same work over another link, on another count or with other micro-batches: prices what
   // is exchanged anew and nothing else. Keeps a reference to the link; the one before is let go.
-  void over(const Link& link, const Job& job);
+  void over(Kept<Link> link, const Job& job);
 
   [[nodiscard]] Step run(const Shift& shift = {}) const;
   // Whether moving a source can move this step at all; a false saves its walk.

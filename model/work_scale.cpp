@@ -21,7 +21,8 @@ std::optional<double> log_ratio(const Machine& machine, const ProductTable& prod
   job.dtype = step.dtype;
   job.optimizer = step.optimizer;
   job.engine = step.engine;
-  const Step modelled = StepModel(machine, products, Link{}, network, job, WorkScale{}).run();
+  const Link none;
+  const Step modelled = StepModel(machine, products, none, network, job, WorkScale{}).run();
   if (modelled.term(Term::host).value() > 0) return std::nullopt;
   return std::log(step.time.value / modelled.total());
 }

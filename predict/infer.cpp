@@ -113,7 +113,8 @@ class Steps {
                                   "--infer-link")) {}
 
   [[nodiscard]] Step at(BytesPerSecond bandwidth) const {
-    return StepModel(machine_, link_of(bandwidth), network_, job_).run();
+    const Link link = link_of(bandwidth);
+    return StepModel(machine_, link, network_, job_).run();
   }
 
   [[nodiscard]] BytesPerSecond explaining() const {

@@ -213,9 +213,10 @@ TEST(FitMachine, WholeStepsGiveRatesHostCostAndDropWhatFollowsNeither) {
     const Network network = network_from("mlp:width=" + std::to_string(width) + ",depth=8");
     Machine device = machine;
     device.host = {};
+    const Link none;
     Job job;
     job.gpus = 1;
-    const double step = StepModel(device, Link{}, network, job).run().total().value();
+    const double step = StepModel(device, none, network, job).run().total().value();
     const double measured = width == 2048 ? 13.891e-3 : width == 4096 ? 54.146e-3 : 223.364e-3;
     EXPECT_NEAR(step, measured, 1e-3 * measured) << width;
   }
@@ -243,10 +244,11 @@ TEST(FitMachine, HostBoundStepsOfSeveralDepthsGiveWhatOneCostsAndWhatItsTensorsD
   Machine device = bare;
   device.host = {};
   device.one_gpu_steps.clear();
+  const Link none;
   Job job;
   job.gpus = 1;
   const Network network = network_from(mixed.network);
-  mixed.seconds = {StepModel(device, Link{}, network, job).run().total().value() / 0.82};
+  mixed.seconds = {StepModel(device, none, network, job).run().total().value() / 0.82};
   m.steps.push_back(mixed);
   FitReport report;
   const Machine machine = fit_machine(m, {}, report);
@@ -271,7 +273,8 @@ TEST(FitMachine, SustainedStepsGiveTheFactorOnProductsAlone) {
   Job job;
   job.gpus = 1;
   job.strategy.micro_batches = 4;
-  const Step step = StepModel(cold, Link{}, network, job).run();
+  const Link none;
+  const Step step = StepModel(cold, none, network, job).run();
   const double products = (step.term(Term::forward) + step.term(Term::backward)).value() * 4;
   StepSample hot;
   hot.network = "mlp:width=2048,depth=8";

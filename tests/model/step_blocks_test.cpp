@@ -131,7 +131,9 @@ TEST(DdpSteps, that_share_every_micro_batch_communicate_k_times_as_much) {
 
 TEST(DdpSteps, on_an_8_MB_model_have_two_buckets) {
   const Network network = mlp({.width = 512, .depth = 8});
-  const StepModel model(test::machine_for(network, 1), line_link(0, 1e9), network, job_of("ddp"));
+  const Machine machine = test::machine_for(network, 1);
+  const Link link = line_link(0, 1e9);
+  const StepModel model(machine, link, network, job_of("ddp"));
   EXPECT_EQ(model.buckets().size(), 2U);
 }
 

@@ -97,8 +97,9 @@ TEST(CapturedSteps, with_a_python_hook_begin_a_launch_later_once) {
   job.strategy.compression = DType::fp16;
   Network network = captured_network();
   network.captured->kernels = 90;
+  const Link link = line_link(0, 1e15);
   const auto compute = [&] {
-    const Step step = StepModel(machine, line_link(0, 1e15), network, job).run();
+    const Step step = StepModel(machine, link, network, job).run();
     return (step.term(Term::forward) + step.term(Term::backward)).value();
   };
   EXPECT_NEAR(compute(), 9 + 0.9, 1e-9);

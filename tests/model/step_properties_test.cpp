@@ -51,8 +51,9 @@ TEST(EveryStep, of_one_gpu_is_its_own_work_alone) {
     Job plain = s.job;
     plain.strategy = Strategy{};
     plain.strategy.micro_batches = s.job.strategy.micro_batches;
+    const Link none;
     ASSERT_EQ(step.total().value(),
-              StepModel(s.machine, Link{}, s.network, plain).run().total().value())
+              StepModel(s.machine, none, s.network, plain).run().total().value())
         << describe(s.job.strategy);
   }
 }

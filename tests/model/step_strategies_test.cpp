@@ -141,8 +141,10 @@ TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
   m.kernel_gap.value = Seconds(0.1);
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   const WorkScale scale{0.25, nullptr};  // on several GPUs its root
-  const StepModel model(m, ProductTable(m, DType::fp32), line_link(0, 1e15), test::three_layers(),
-                        one_bucket_per_tensor(), scale);
+  const Link link = line_link(0, 1e15);
+  const Network network = test::three_layers();
+  const StepModel model(m, ProductTable(m, DType::fp32), link, network, one_bucket_per_tensor(),
+                        scale);
   EXPECT_NEAR(model.run().total().value(), 4 + 0.5 * 0.1 + 15 * 0.2 + 6 * 0.1, 1e-6);
 }
 
@@ -336,8 +338,8 @@ TEST(Frameworks, are_uncertain_as_the_host_is) {
   Shift shift;
   shift.z[static_cast<std::size_t>(Source::host)] = 1;
   EXPECT_DOUBLE_EQ(model.run(shift).total().value(), 11 + 3);
-  EXPECT_FALSE(
-      StepModel(machine(), link, network, one_bucket_per_tensor()).depends_on(Source::host));
+  m.framework.reset();
+  EXPECT_FALSE(StepModel(m, link, network, one_bucket_per_tensor()).depends_on(Source::host));
 }
 
 TEST(Coordinators, take_a_bucket_up_half_a_cycle_late) {

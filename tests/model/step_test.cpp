@@ -45,7 +45,10 @@ TEST(DdpSteps, expose_only_the_last_bucket_when_the_link_keeps_up) {
 TEST(DdpSteps, with_one_bucket_hide_nothing) {
   Job job = one_bucket_per_tensor();
   job.strategy.buckets = BucketLimits::explicit_cap(kGiB);
-  const StepModel model(machine(), line_link(0, 1e6), three_layers(), job);
+  const Machine m = machine();
+  const Link link = line_link(0, 1e6);
+  const Network network = three_layers();
+  const StepModel model(m, link, network, job);
   ASSERT_EQ(model.buckets().size(), 1U);
 }
 
@@ -270,25 +273,29 @@ TEST(StepModels, fill_resnet18s_buckets) {
 }
 
 TEST(StepModels, refuse_what_they_cannot_price) {
+  const Machine m = machine();
+  const Link link;
+  const Network network = three_layers();
   const Network empty;
   Job job = one_bucket_per_tensor();
-  expect_input_error([&] { StepModel(machine(), Link{}, empty, job); }, {"no layers"});
-  expect_input_error([&] { StepModel(machine(), Link{}, three_layers(), job); }, {"no curve"});
+  expect_input_error([&] { StepModel(m, link, empty, job); }, {"no layers"});
+  expect_input_error([&] { StepModel(m, link, network, job); }, {"no curve"});
   job.dtype = DType::bf16;
-  expect_input_error([&] { StepModel(machine(), Link{}, three_layers(), job); }, {"bf16", "fp32"});
+  expect_input_error([&] { StepModel(m, link, network, job); }, {"bf16", "fp32"});
   job.dtype = DType::fp32;
   job.gpus = 0;
-  expect_input_error([&] { StepModel(machine(), Link{}, three_layers(), job); }, {"--gpus"});
+  expect_input_error([&] { StepModel(m, link, network, job); }, {"--gpus"});
 }
 
 TEST(StepModels, say_when_a_shape_or_a_count_was_not_measured) {
   const Machine m = machine();
   const Link link = line_link(0, 1e6);
-  EXPECT_FALSE(StepModel(m, link, three_layers(), one_bucket_per_tensor()).extrapolated());
-  EXPECT_TRUE(StepModel(m, link, three_layers(), one_bucket_per_tensor(4)).extrapolated());
+  const Network network = three_layers();
+  EXPECT_FALSE(StepModel(m, link, network, one_bucket_per_tensor()).extrapolated());
+  EXPECT_TRUE(StepModel(m, link, network, one_bucket_per_tensor(4)).extrapolated());
   Job far = one_bucket_per_tensor();
   far.batch_per_rank = 1024;
-  EXPECT_TRUE(StepModel(m, link, three_layers(), far).extrapolated());
+  EXPECT_TRUE(StepModel(m, link, network, far).extrapolated());
 }
 
 TEST(ExpectedMaximum, of_normal_values_has_its_tabulated_values) {

@@ -91,13 +91,13 @@ TEST(TracedStep, is_reproduced_within_three_percent) {
 }
 
 TEST(TracedStep, is_missed_by_a_tenth_without_waves) {
-  Machine m = traced_machine();
-  m.device.multiprocessors = 0;
+  const Machine waves = traced_machine();
+  Machine none = waves;
+  none.device.multiprocessors = 0;
   const Link link = traced_link();
   const Network network = mlp({.width = kWidth});
-  const double with =
-      StepModel(traced_machine(), link, network, Job{}).run().total() / Seconds(kMicro);
-  const double without = StepModel(m, link, network, Job{}).run().total() / Seconds(kMicro);
+  const double with = StepModel(waves, link, network, Job{}).run().total() / Seconds(kMicro);
+  const double without = StepModel(none, link, network, Job{}).run().total() / Seconds(kMicro);
   EXPECT_LT(without, 0.9 * with);
 }
 

@@ -32,7 +32,9 @@ Job one_gpu() {
 }
 
 double step(const Machine& machine, const std::string& network, const Job& job) {
-  return StepModel(machine, Link{}, network_from(network), job).run().total().value();
+  const Link none;
+  const Network built = network_from(network);
+  return StepModel(machine, none, built, job).run().total().value();
 }
 
 // `width=1024` took kSlow times what its parts take.
@@ -134,12 +136,13 @@ TEST(WorkScale, that_was_carried_is_unsure_in_the_speedup_as_far_as_work_decides
 TEST(WorkScale, leaves_several_gpus_no_faster_than_one_with_the_same_work) {
   const Machine machine = timed();
   const Network network = network_from("mlp:width=1024");
-  const double one = StepModel(machine, Link{}, network, one_gpu()).run().total().value();
+  const Link link = test::line_link(0, 1e15);
+  const double one = step(machine, "mlp:width=1024", one_gpu());
   for (const char* words : {"no-sync", "ddp"}) {
     Job job = one_gpu();
     job.gpus = 2;
     job.strategy = parse_strategy(words);
-    const Step step = StepModel(machine, test::line_link(0, 1e15), network, job).run();
+    const Step step = StepModel(machine, link, network, job).run();
     EXPECT_GE(step.total().value(), one * (1 - 1e-4)) << words;
     EXPECT_LE(step.total().value(), one * (1 + 1e-3)) << words;
   }

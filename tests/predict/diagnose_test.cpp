@@ -44,13 +44,14 @@ void refused(const Options& options, std::initializer_list<std::string_view> wor
 }
 
 // The forecast step of 100M parameters, 300 ms on one GPU, over a link.
-Seconds forecast_step(const char* link, int gpus) {
+Seconds forecast_step(const char* figures, int gpus) {
   Job job;
   job.gpus = gpus;
   job.batch_per_rank = gpus;
   const Machine machine = test::small_machine();
   const Network network = measured_network(machine, job, {100e6, Seconds(0.3), job.batch_per_rank});
-  return StepModel(machine, link_from_figures("--link", link), network, job).run().total();
+  const Link link = link_from_figures("--link", figures);
+  return StepModel(machine, link, network, job).run().total();
 }
 
 Options run_over(const char* run_link, const char* named_link) {
