@@ -20,6 +20,16 @@ JsonValue amdahl_json(const std::optional<Amdahl>& amdahl) {
   return members;
 }
 
+JsonValue learned_json(const std::optional<LearnedFrom>& learned) {
+  if (!learned) return {};
+  JsonObject members;
+  members.emplace_back("steps", learned->steps);
+  members.emplace_back("regime", name(learned->kind.regime));
+  members.emplace_back("half_width", learned->half_width);
+  members.emplace_back("coverage_leaving_networks_out", optional_json(learned->coverage));
+  return members;
+}
+
 JsonObject collective_json(const CollectiveRow& row) {
   JsonObject members;
   members.emplace_back("collective", name(row.kind));
@@ -75,6 +85,7 @@ JsonObject row_json(const ForecastRow& row) {
   append_forecast(members, row.forecast);
   members.emplace_back("extrapolated", array_json(row.extrapolated));
   members.emplace_back("rests_on", array_json(row.rests_on));
+  members.emplace_back("learned", learned_json(row.forecast.learned));
   members.emplace_back("break_even_batch_per_rank",
                        by_rank(row.break_even_batch_per_rank, row.job.ranks_sharing_batch()));
   members.emplace_back("amdahl", amdahl_json(row.amdahl));

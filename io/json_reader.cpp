@@ -124,6 +124,8 @@ int Reader::integer(int low, int high) const {
   return static_cast<int>(*value);
 }
 
+bool Reader::is_null() const { return value_->as<std::monostate>() != nullptr; }
+
 bool Reader::boolean() const {
   if (const auto* value = value_->as<bool>()) return *value;
   refuse_value("true, false");

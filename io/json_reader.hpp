@@ -43,6 +43,7 @@ class Reader {
   [[nodiscard]] double share() const;  // from 0 to 1
   [[nodiscard]] int integer(int low, int high) const;
   [[nodiscard]] bool boolean() const;
+  [[nodiscard]] bool is_null() const;
   [[nodiscard]] std::string text() const;
   // Text that is not empty.
   [[nodiscard]] std::string label() const;

@@ -177,6 +177,17 @@ void paced(Forecast& f, const Job& job) {
   f.step_time_s = limited;
 }
 
+// What validated steps of the same kind were missed by. Where speedups were not measured theirs
+// remain.
+void learn(Forecast& f, const Learned& learned, const Link& link, const Job& job) {
+  const LearnedErrors* errors =
+      learned.errors_of({link.name, job.gpus, job.dtype, job.engine, regime_of(f)}, job.strategy);
+  if (errors == nullptr) return;
+  f.step_time_s = around(f.step_time_s.value, errors->step);
+  if (errors->speedup) f.speedup = around(f.speedup.value, *errors->speedup);
+  f.learned = LearnedFrom{errors->kind, errors->steps, errors->step, errors->coverage};
+}
+
 // One standard error of a step beside its constants'.
 double residual_of(const Machine& machine, const Job& job) {
   return job.gpus == 1 || is_validated(job.strategy)
@@ -185,6 +196,11 @@ double residual_of(const Machine& machine, const Job& job) {
 }
 
 }  // namespace
+
+Regime regime_of(const Forecast& forecast) {
+  return forecast.one_gpu_step.term(Term::host) > Seconds{} ? Regime::host_bound
+                                                            : Regime::gpu_bound;
+}
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
@@ -256,17 +272,13 @@ Forecast forecast(const Machine& machine, const ProductTable& products, const Li
   const OneGpu one = one_gpu_for(machine, products, link, network, job);
   Forecast f = point(many, one, job);
   const double residual = residual_of(machine, job);
-  if (options.conformal_half_width) {
-    const double half = *options.conformal_half_width;
-    f.step_time_s = around(f.step_time_s.value, half);
-    f.speedup = around(f.speedup.value, half);
-  } else if (options.method == IntervalMethod::monte_carlo) {
+  if (options.method == IntervalMethod::monte_carlo) {
     draw(f, many, one, job, residual, options);
   } else {
     propagate(f, many, one, job, residual);
   }
-  if (job.gpus == 1 && one.measured && !options.conformal_half_width)
-    around_timed_step(f, *one.measured, job, machine.residual);
+  if (job.gpus == 1 && one.measured) around_timed_step(f, *one.measured, job, machine.residual);
+  if (options.learned) learn(f, *options.learned, link, job);
   if (job.loader) paced(f, job);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "model/learned.hpp"
 #include "model/step.hpp"
 
 namespace ddpx {
@@ -28,9 +29,17 @@ struct ForecastOptions {
   IntervalMethod method = IntervalMethod::linear;
   int draws = 2000;
   std::uint64_t seed = 1;
-  // Half-width of the step's interval as a fraction, learned from validated steps of the same link
-  // and regime (conformal.hpp). Replaces the machine's residual and the propagated constants.
-  std::optional<double> conformal_half_width;
+  // What validated steps were missed by. Where it speaks of the step's kind, that replaces what the
+  // errors of constants and the machine's residual make of the intervals.
+  const Learned* learned = nullptr;
+};
+
+// Steps that an interval was learned from.
+struct LearnedFrom {
+  StepKind kind;
+  std::size_t steps = 0;
+  double half_width = 0;           // of the step's interval, as a fraction
+  std::optional<double> coverage;  // of that, leaving networks out
 };
 
 struct Forecast {
@@ -48,7 +57,11 @@ struct Forecast {
   // Half-width each source adds to the step's interval on its own, as a fraction of the step
   // (linear propagation).
   std::array<double, kSources> sensitivity{};
+  std::optional<LearnedFrom> learned;  // the intervals are those of validated steps
 };
+
+// By the forecast of the step on one GPU: what is known before any is measured.
+[[nodiscard]] Regime regime_of(const Forecast& forecast);
 
 // Throws InputError for jobs and machines that do not fit together (see StepModel).
 [[nodiscard]] Forecast forecast(const Machine& machine, const Link& link, const Network& network,

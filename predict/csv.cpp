@@ -88,7 +88,7 @@ std::string header() {
                           "rented_machine", "price_per_hour"})
     line.add(key);
   for (const PlanInterval& interval : kPlanIntervals) add_interval_names(line, interval.name);
-  line.add("target_verdict").add("cheapest");
+  line.add("target_verdict").add("cheapest").add("validated_steps");
   return line.take();
 }
 
@@ -141,6 +141,7 @@ std::string csv_of(const ForecastDocument& document) {
     line.add(name(f.step.bound_by())).add(outside).add(break_even(row));
     const auto index = static_cast<std::size_t>(&row - document.rows.data());
     add_plan(line, row.plan, document.decision && document.decision->row == index);
+    line.add(f.learned ? std::to_string(f.learned->steps) : "");
     text += line.take();
   }
   return text;

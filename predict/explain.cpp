@@ -138,6 +138,14 @@ std::string interval_lines(const ForecastRow& row) {
                  ? ", as far as the step's own sources reach above that: " + parts + "."
                  : ", for no source of the step's own reaches above that."),
         {.rest = 2});
+  if (f.learned)
+    return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
+                       time_text(Seconds(t.high)) + ", is what " +
+                       std::to_string(f.learned->steps) +
+                       " validated steps were missed by. The squares of what each source alone can "
+                       "move it by would be: " +
+                       parts + ".",
+                   {.rest = 2});
   return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
                      time_text(Seconds(t.high)) +
                      ", adds the squares of what each source alone can move it by: " + parts + ".",

@@ -31,6 +31,9 @@ void add_machine(CommandLine& line, Options& o) {
   line.one(kGroup, "--gpu", o.gpu, "NAME",
            "a GPU you have not measured (a100-sxm, ...): by its\ndatasheet or, with --machine, "
            "carried from it");
+  line.one(kGroup, "--validation", o.validation, "FILE",
+           "what ddpx-validate --json said of the machine:\nintervals of further steps are what it "
+           "missed by");
   line.many(
       kGroup, "--link", o.links, "NAME|FILE|FIGURES",
       "link between the GPUs: a name of --list-links or\nof the machine, a family (nvlink, pcie), "

@@ -11,6 +11,7 @@ namespace ddpx {
 struct Options {
   std::optional<std::string> machine;
   std::optional<std::string> gpu;
+  std::optional<std::string> validation;
   std::vector<std::string> links;
   std::optional<std::string> inter_link;
   std::optional<std::string> nics;

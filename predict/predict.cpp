@@ -11,6 +11,7 @@
 #include "predict/diagnose.hpp"
 #include "predict/listing.hpp"
 #include "predict/options.hpp"
+#include "predict/request_learned.hpp"
 #include "predict/resolve.hpp"
 #include "predict/table.hpp"
 #include "predict/text.hpp"
@@ -41,7 +42,11 @@ Answer link_answer(const Options& options) {
 
 ForecastDocument document_of(const Options& options, const Resolvers& names) {
   if (options.infer_link) return infer(options, names);
-  return options.diagnose ? diagnose(options, names) : run(query_from(options, names));
+  if (options.diagnose) return diagnose(options, names);
+  const Query query = query_from(options, names);
+  ForecastDocument document = run(query);
+  check_learned(query, document);
+  return document;
 }
 
 Answer forecast_answer(const Options& options) {

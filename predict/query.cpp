@@ -24,7 +24,8 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.link = setting.link.name;
   row.link_title = setting.link.title.empty() ? setting.link.name : setting.link.title;
   row.machine = machine.name;
-  row.forecast = forecast(machine, setting.products, setting.link, network, job);
+  row.forecast =
+      forecast(machine, setting.products, setting.link, network, job, setting.intervals());
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(setting.products, setting.link, network, job);
   row.rests_on = borrowed(machine, setting.link, job);

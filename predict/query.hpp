@@ -42,6 +42,7 @@ struct Query {
   // Scaling, dtype, optimizer and engine of every row.
   Job job;
   PlanQuestion plan;
+  std::optional<Learned> learned;  // from validated steps, for intervals
   bool crossover = false;
   bool explain = false;
   // Instead of rows: strategies side by side, or what would meet each requirement.

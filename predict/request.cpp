@@ -8,6 +8,7 @@
 #include "model/quantity.hpp"
 #include "predict/request_decisions.hpp"
 #include "predict/request_gpus.hpp"
+#include "predict/request_learned.hpp"
 #include "predict/request_measured.hpp"
 #include "predict/request_plan.hpp"
 #include "predict/text.hpp"
@@ -204,6 +205,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
   query.machine = machine_for(options, resolvers);
   use_spread(query.machine, options);
+  use_validation(query, options, resolvers);
   if (query.gpus == kOneGpu) {
     query.links = {Link{}};
     query.links.front().name = "none";

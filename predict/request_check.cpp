@@ -18,6 +18,7 @@ struct Given {
 std::vector<Given> forecast_options(const Options& o) {
   return {{"--machine", o.machine.has_value()},
           {"--gpu", o.gpu.has_value()},
+          {"--validation", o.validation.has_value()},
           {"--link", !o.links.empty()},
           {"--inter-link", o.inter_link.has_value()},
           {"--nics", o.nics.has_value()},
@@ -89,6 +90,7 @@ void check_decisions(const Options& o) {
   refuse(o.rate_rule.has_value(), "--rate-rule", why);
   refuse(o.price.has_value(), "--price", why);
   refuse(o.deadline.has_value(), "--deadline", why);
+  refuse(o.validation.has_value(), "--validation", why);
   refuse(o.csv, "--csv", "has no form for " + std::string(mode) + "; use --json or text");
   refuse(o.rank_strategies && !o.strategies.empty(), "--strategy",
          "cannot change what --rank-strategies compares, which is all of them; leave it out");

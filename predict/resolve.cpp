@@ -9,6 +9,7 @@
 #include "io/catalog.hpp"
 #include "io/file.hpp"
 #include "io/json_wanted.hpp"
+#include "io/judged_json.hpp"
 #include "io/link_json.hpp"
 #include "io/machine_json.hpp"
 #include "io/nccl_tests.hpp"
@@ -264,6 +265,9 @@ Resolvers resolvers(std::ostream& talk) {
   };
   result.price_file = [](const std::string& path) {
     return io::prices_from_json(io::read_text(path), io::shown_path(path));
+  };
+  result.judged_steps = [](const std::string& path, const Machine& machine) {
+    return io::judged_steps_from_json(io::read_text(path), io::shown_path(path), machine);
   };
   result.text_file = [](const std::string& path) { return io::read_text(path); };
   return result;

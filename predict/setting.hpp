@@ -15,6 +15,10 @@ struct Setting {
   int nodes = 1;
   const Link* given = nullptr;   // as it was asked for, before nodes were joined
   const ProductTable& products;  // of the query's machine and dtype, priced once for all rows
+
+  [[nodiscard]] ForecastOptions intervals() const {
+    return {.learned = query.learned ? &*query.learned : nullptr};
+  }
 };
 
 // The link that joins all ranks of a layout: as given inside one node, and where it was measured on

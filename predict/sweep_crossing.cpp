@@ -38,7 +38,8 @@ class Between {
     const Network network = series_.at(sizes ? value : 0);
     Job job = s_.job;
     if (!sizes) job.batch_per_rank = value;
-    const Forecast f = forecast(s_.query.machine, s_.products, s_.link, network, job);
+    const Forecast f =
+        forecast(s_.query.machine, s_.products, s_.link, network, job, s_.intervals());
     return looked(value, sizes ? network.parameters() : value, f, plan_in(s_, f, job));
   }
   static Look looked(double value, double x, const Forecast& f, const std::optional<Plan>& plan) {

@@ -1,6 +1,7 @@
 #include "predict/words.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -137,6 +138,34 @@ std::string best_strategy(const ForecastDocument& document) {
          factor_text(best->forecast.speedup.value) + ".";
 }
 
+// The kinds of validated steps that intervals were learned from, and how well they hold.
+std::string learned_sentence(const ForecastDocument& document) {
+  std::map<StepKind, const LearnedFrom*> kinds;
+  std::size_t rows = 0;
+  for (const ForecastRow& row : document.rows) {
+    if (!row.forecast.learned) continue;
+    kinds.emplace(row.forecast.learned->kind, &*row.forecast.learned);
+    ++rows;
+  }
+  if (rows == 0) return "";
+  std::string text =
+      "Intervals of " +
+      (rows == document.rows.size()
+           ? std::string("all rows")
+           : std::to_string(rows) + " of " + std::to_string(document.rows.size()) + " rows") +
+      " are what validated steps were missed by:";
+  const char* separator = " ";
+  for (const auto& [kind, from] : kinds) {
+    text += separator + std::to_string(from->steps) + " " +
+            (kind.regime == Regime::host_bound ? "host-bound" : "GPU-bound") + " over " +
+            short_name(kind.link) + ", +- " + percent_text(from->half_width);
+    if (from->coverage)
+      text += " (holds " + percent_text(*from->coverage) + " of steps of networks left out)";
+    separator = "; ";
+  }
+  return text + ".";
+}
+
 }  // namespace
 
 std::string setting_text(int gpus, const std::string& device, const std::string& link) {
@@ -184,7 +213,8 @@ std::string grounds_in_words(const ForecastDocument& document) {
     borrowed.insert(row.rests_on.begin(), row.rests_on.end());
     if (row.forecast.extrapolated) ++outside;
   }
-  if (borrowed.empty() && outside == 0) return "";
+  const std::string learned = learned_sentence(document);
+  if (borrowed.empty() && outside == 0) return learned.empty() ? "" : wrapped(learned);
   std::string text = "Rests on ";
   text += std::to_string(borrowed.size()) +
           (borrowed.size() == 1 ? " borrowed constant" : " borrowed constants");
@@ -192,7 +222,7 @@ std::string grounds_in_words(const ForecastDocument& document) {
           (document.rows.size() == 1 ? " row" : " rows") + " outside the calibration" +
           (outside > 0 ? std::string(" (") + kOutsideMark + ")" : "") +
           (document.rows.front().explanation ? "." : "; --explain names them.");
-  return wrapped(text);
+  return wrapped(text) + (learned.empty() ? "" : wrapped(learned));
 }
 
 }  // namespace ddpx

@@ -11,29 +11,9 @@
 namespace ddpx {
 namespace {
 
-// One word for what a strategy mainly does. An explicit cap of DDP's default size is plain DDP.
-std::string family_of(const Strategy& strategy) {
-  if (!strategy.sync) return "no-sync";
-  if (strategy.hybrid) return "hsdp";
-  if (strategy.sharding == Sharding::fsdp_unit || strategy.sharding == Sharding::fsdp_block)
-    return "fsdp";
-  if (strategy.sharding != Sharding::none) return "zero";
-  if (strategy.compression) return "compression";
-  if (strategy.micro_batches > 1) return "accumulation";
-  const BucketLimits usual;
-  return strategy.buckets.rest == usual.rest ? "ddp" : "bucket";
-}
-
 void add_reason(std::string& rests_on, std::string_view reason) {
   if (!rests_on.empty()) rests_on += "; ";
   rests_on += reason;
-}
-
-// The forecast's own word, for rows whose file cannot tell: what is known of the one-GPU step
-// without a measurement of it.
-Regime forecast_regime(const Forecast& forecast) {
-  return forecast.one_gpu_step.term(Term::host) > Seconds{} ? Regime::host_bound
-                                                            : Regime::gpu_bound;
 }
 
 void find_suspects(ComparedRow& row) {
@@ -83,7 +63,7 @@ ComparedRow compared(const Machine& machine, const RunRow& run, const Network& n
                "extrapolated: a shape, a message size or a rank count lies outside "
                "the calibration");
   }
-  row.regime = regime.value_or(forecast_regime(row.forecast));
+  row.regime = regime.value_or(regime_of(row.forecast));
   if (!regime) add_reason(row.rests_on, "regime taken from the forecast's one-GPU step");
   judge(row, one_gpu);
   find_suspects(row);

@@ -86,9 +86,10 @@ class Answer {
     if (options_.json) {
       std::vector<std::string> measured;
       for (const Runs& runs : facts_.files) measured.push_back(runs.name);
-      answer_.text = io::to_json(
-          io::ValidationDocument{facts_.machine.name, measured, facts_.comparison, facts_.notes},
-          io::provenance());
+      answer_.text =
+          io::to_json(io::ValidationDocument{facts_.machine.name, facts_.machine.measurements_hash,
+                                             measured, facts_.comparison, facts_.notes},
+                      io::provenance());
     } else if (!taken) {
       answer_.text = report::validation_text(facts_) + where_;
     }

@@ -22,10 +22,6 @@ bool same_work(const RunRow& one, const RunRow& row) {
 
 }  // namespace
 
-std::string_view name(Regime regime) {
-  return regime == Regime::gpu_bound ? "gpu_bound" : "host_bound";
-}
-
 std::string series_of(std::string_view network) {
   const std::size_t colon = network.find(':');
   if (colon == std::string_view::npos) return std::string(network);

@@ -10,12 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/learned.hpp"
 #include "validation/run.hpp"
 
 namespace ddpx {
-
-enum class Regime { gpu_bound, host_bound };
-[[nodiscard]] std::string_view name(Regime regime);
 
 inline constexpr double kBusyShare = 0.90;
 inline constexpr double kFollowsFlops = 0.10;

@@ -41,36 +41,21 @@ double nonconformity(const ComparedRow& row) {
   return row.measured.value / row.forecast.step_time_s.value - 1.0;
 }
 
-std::optional<double> coverage_leaving_networks_out(std::span<const ComparedRow* const> rows) {
-  std::size_t judged = 0;
-  std::size_t inside = 0;
-  for (const ComparedRow* row : rows) {
-    std::vector<double> others;
-    for (const ComparedRow* other : rows) {
-      if (other->network != row->network) others.push_back(nonconformity(*other));
-    }
-    const std::optional<double> half_width = conformal_half_width(others, kIntervalCoverage);
-    if (!half_width) continue;
-    ++judged;
-    if (std::abs(nonconformity(*row)) <= *half_width) ++inside;
-  }
-  if (judged == 0) return std::nullopt;
-  return static_cast<double>(inside) / static_cast<double>(judged);
-}
-
 ConformalGroup conformal_group(std::span<const ComparedRow* const> rows) {
   ConformalGroup group;
   group.link = rows.front()->run->link;
   group.regime = rows.front()->regime;
   std::vector<Score> scores;
   std::vector<double> errors;
+  std::vector<Miss> misses;
   for (const ComparedRow* row : rows) {
     scores.push_back(score(*row));
     errors.push_back(nonconformity(*row));
+    misses.push_back({row->network, std::abs(errors.back())});
   }
   group.summary = summarise(scores);
   group.half_width = conformal_half_width(errors, kIntervalCoverage);
-  group.coverage = coverage_leaving_networks_out(rows);
+  group.coverage = coverage_leaving_networks_out(misses);
   return group;
 }
 
