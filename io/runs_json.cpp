@@ -18,10 +18,11 @@ Engine engine_of(Origin origin) {
 Job job_of(const Reader& from) {
   Job job;
   job.gpus = from.at("gpus").integer(1, kMostRanks);
-  job.strategy = strategy_of(from.at("strategy"));
-  job.scaling = scaling_of(from.at("scaling"));
-  job.dtype = dtype_of(from.at("dtype"));
-  job.optimizer = optimizer_of(from.at("optimizer"));
+  // Left out, they are what ddpx-predict takes them for.
+  if (const auto strategy = from.find("strategy")) job.strategy = strategy_of(*strategy);
+  if (const auto scaling = from.find("scaling")) job.scaling = scaling_of(*scaling);
+  if (const auto dtype = from.find("dtype")) job.dtype = dtype_of(*dtype);
+  if (const auto optimizer = from.find("optimizer")) job.optimizer = optimizer_of(*optimizer);
   if (const auto graphs = from.find("graphs")) job.graphs = graphs->boolean();
   const Reader batch = from.at("batch_per_rank");
   job.batch_per_rank = batch.positive();
@@ -123,7 +124,7 @@ Runs runs_from_json(std::string_view text, std::string_view place) {
   Runs runs;
   runs.context = context_of(document, {"name", "source", "rows", "notes"});
   runs.name = top.at("name").label();
-  runs.source = top.at("source").text();
+  runs.source = text_or_empty(top, "source");
   for (const Reader& element : top.at("rows").filled()) {
     runs.rows.push_back(row_of(element));
     const Reader engine = element.at("engine");
@@ -135,7 +136,7 @@ Runs runs_from_json(std::string_view text, std::string_view place) {
     runs.origin = origin;
     runs.rows.back().job.engine = engine_of(origin);
   }
-  runs.notes = top.at("notes").texts();
+  if (const auto notes = top.find("notes")) runs.notes = notes->texts();
   return runs;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/io/damaged.hpp"
@@ -41,6 +43,28 @@ Runs full() {
   runs.rows = {plain, row};
   runs.notes = {"n"};
   return runs;
+}
+
+// The example in docs/files.md: what stands indented from the schema to the next paragraph.
+std::string documented() {
+  std::ostringstream text;
+  text << std::ifstream("docs/files.md").rdbuf();
+  const std::string page = text.str();
+  const std::size_t begin = page.find("    {\"schema\": \"ddpx.runs\"");
+  return page.substr(begin, page.find("\n\n", begin) - begin);
+}
+
+TEST(RunsJson, the_documented_runs_are_read_with_the_forecasts_defaults) {
+  const Runs runs = runs_from_json(documented(), "docs/files.md");
+  ASSERT_EQ(runs.rows.size(), 2U);
+  EXPECT_EQ(runs.rows[0].job.gpus, 1);
+  EXPECT_EQ(describe(runs.rows[0].job.strategy), "ddp");
+  const Job& two = runs.rows[1].job;
+  EXPECT_EQ(two.scaling, Scaling::weak);
+  EXPECT_EQ(two.dtype, DType::fp32);
+  EXPECT_EQ(two.optimizer, Optimizer::sgd);
+  EXPECT_EQ(two.strategy.micro_batches, 2);
+  EXPECT_EQ(runs.rows[1].processes.size(), 2U);
 }
 
 TEST(RunsJson, what_was_written_is_read_back_field_by_field) {
