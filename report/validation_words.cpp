@@ -22,6 +22,14 @@ std::string verdict_sentence(const ErrorSummary& all) {
            "than 5 % from "
            "break-even.";
   }
+  if (all.verdicts_judged == 1) {
+    return fmt::format(
+        "Whether more GPUs pay was forecast {} for the one row measured more than 5 "
+        "% from break-even.",
+        all.verdicts_right == 1 ? "right"
+        : all.too_close == 1    ? "as too close to call, which counts as wrong,"
+                                : "wrong");
+  }
   std::string text = fmt::format(
       "Whether more GPUs pay was forecast right for {} of the {} measured more than 5 % from "
       "break-even.",
@@ -34,6 +42,10 @@ std::string verdict_sentence(const ErrorSummary& all) {
 }
 
 std::string interval_sentence(const ErrorSummary& all) {
+  if (all.rows == 1)
+    return fmt::format("The 90 % interval {} the measured step; it is {} wide to either side.",
+                       all.interval_coverage > 0 ? "holds" : "does not hold",
+                       percent(all.median_half_width));
   return fmt::format(
       "The 90 % intervals hold {} of the measured steps; in the median they are {} wide to either "
       "side.",
@@ -63,15 +75,25 @@ std::string baseline_sentence(const std::vector<BaselineSummary>& baselines) {
          others + ".";
 }
 
+// Of fewer rows the 95th percentile lies between the two largest errors.
+constexpr std::size_t kRowsOfAPercentile = 20;
+
 }  // namespace
 
 std::string headline(const ValidationFacts& facts) {
   const ErrorSummary& all = facts.comparison.summary;
-  std::string text = fmt::format(
-      "The forecast step is {} off the measured one in the median of {}, and at most {} off in 95 "
-      "% of them (worst: {}).",
-      percent(all.median_abs_error), counted(all.rows, "row"), percent(all.p95_abs_error),
-      percent(all.max_abs_error));
+  std::string text =
+      fmt::format("The forecast step is {} off the measured one", percent(all.median_abs_error));
+  if (all.rows == 1) {
+    text += ", of 1 row.";
+  } else if (all.rows < kRowsOfAPercentile) {
+    text += fmt::format(" in the median of {} rows, and at most {} off.", all.rows,
+                        percent(all.max_abs_error));
+  } else {
+    text +=
+        fmt::format(" in the median of {} rows, and at most {} off in 95 % of them (worst: {}).",
+                    all.rows, percent(all.p95_abs_error), percent(all.max_abs_error));
+  }
   if (facts.tolerance) {
     text += fmt::format(" The median is {} the tolerance of {}.",
                         all.median_abs_error <= *facts.tolerance ? "within" : "outside",

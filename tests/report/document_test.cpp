@@ -79,6 +79,25 @@ TEST(ValidationReport, begins_with_the_verdict_in_words) {
   EXPECT_THAT(headline(made.facts()), Not(HasSubstr("tolerance")));
 }
 
+TEST(ValidationReport, says_no_more_of_few_rows_than_they_support) {
+  MadeUp made = test::made_up();
+  ErrorSummary& all = made.comparison.summary;
+  all.rows = 20;
+  EXPECT_THAT(headline(made.facts()),
+              HasSubstr("in the median of 20 rows, and at most 18 % off in 95 % of them"));
+  all.rows = 19;
+  EXPECT_THAT(headline(made.facts()),
+              testing::EndsWith("in the median of 19 rows, and at most 20 % off."));
+  all.rows = 1;
+  all.verdicts_judged = 1;
+  all.verdicts_right = 0;
+  all.too_close = 0;
+  all.interval_coverage = 0;
+  EXPECT_THAT(headline(made.facts()), testing::EndsWith("off the measured one, of 1 row."));
+  EXPECT_THAT(findings(made.comparison)[0], HasSubstr("was forecast wrong for the one row"));
+  EXPECT_THAT(findings(made.comparison)[1], HasSubstr("interval does not hold the measured step"));
+}
+
 TEST(ValidationReport, names_wrong_verdicts_and_the_largest_errors_first) {
   const MadeUp made = test::made_up();
   const Table misses = misses_table(made.comparison);
