@@ -20,13 +20,21 @@ JsonValue amdahl_json(const std::optional<Amdahl>& amdahl) {
   return members;
 }
 
-JsonValue learned_json(const std::optional<LearnedFrom>& learned) {
+JsonValue learned_width_json(const std::optional<LearnedWidth>& width) {
+  if (!width) return {};
+  return JsonObject{{"factor", std::exp(width->logarithm)},
+                    {"coverage_leaving_networks_out", optional_json(width->coverage)}};
+}
+
+JsonValue learned_json(const std::optional<LearnedErrors>& learned) {
   if (!learned) return {};
   JsonObject members;
   members.emplace_back("steps", learned->steps);
+  members.emplace_back("networks", learned->networks);
+  members.emplace_back("longer_than_forecast", learned->longer);
   members.emplace_back("regime", name(learned->kind.regime));
-  members.emplace_back("half_width", learned->half_width);
-  members.emplace_back("coverage_leaving_networks_out", optional_json(learned->coverage));
+  members.emplace_back("step", learned_width_json(learned->step));
+  members.emplace_back("speedup", learned_width_json(learned->speedup));
   return members;
 }
 

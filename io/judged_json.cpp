@@ -1,60 +1,58 @@
 #include "io/judged_json.hpp"
 
+#include "io/job_json.hpp"
 #include "io/one_line.hpp"
+#include "io/operation_json.hpp"
 #include "io/schema.hpp"
-#include "model/error.hpp"
 
 namespace ddpx::io {
 namespace {
 
-constexpr int kMostGpus = 1'000'000;
 // A step that took a thousandth or a thousand times what was forecast is of another job.
 constexpr double kFarthest = 1e3;
 
-double ratio(const Reader& of, double measured, double forecast) {
-  const double value = measured / forecast;
+double ratio(const Reader& measured, double forecast) {
+  const double value = measured.positive() / forecast;
   if (!(value >= 1 / kFarthest && value <= kFarthest))
-    of.refuse("is more than a thousand times, or less than a thousandth of, what was forecast");
+    measured.refuse("is more than a thousand times, or less than a thousandth of, the forecast");
   return value;
 }
 
-JudgedStep step_of(const Reader& row) {
-  JudgedStep step;
-  step.kind.link = row.at("link").label();
-  step.kind.gpus = row.at("gpus").integer(2, kMostGpus);
-  step.kind.dtype = row.at("dtype").one_of({DType::fp32, DType::tf32, DType::bf16, DType::fp16});
-  step.kind.engine = row.at("engine").one_of({Engine::native, Engine::torch});
-  step.kind.regime = row.at("forecast_regime").one_of({Regime::gpu_bound, Regime::host_bound});
-  step.network = row.at("network").label();
-  step.family = row.at("family").label();
-  const Reader measured = row.at("measured_step_time_s").at("value");
-  step.step_ratio =
-      ratio(measured, measured.positive(), row.at("step_time_s").at("value").positive());
-  const Reader speedup = row.at("measured_speedup");
+JudgedRow row_of(const Reader& from) {
+  JudgedRow row;
+  row.network = from.at("network").label();
+  row.link = from.at("link").label();
+  Job& job = row.job;
+  job.gpus = from.at("gpus").integer(2, kMostRanks);
+  job.strategy = strategy_of(from.at("strategy"));
+  job.scaling = scaling_of(from.at("scaling"));
+  job.dtype = dtype_of(from.at("dtype"));
+  job.optimizer = optimizer_of(from.at("optimizer"));
+  job.engine = from.at("engine").one_of({Engine::native, Engine::torch});
+  if (const auto graphs = from.find("graphs")) job.graphs = graphs->boolean();
+  job.batch_per_rank = from.at("batch_per_rank").positive() * job.ranks_sharing_batch();
+  row.step_s = from.at("step_time_s").at("value").positive();
+  const Reader measured = from.at("measured_step_time_s").at("value");
+  row.measured_s = row.step_s * ratio(measured, row.step_s);
+  const Reader speedup = from.at("measured_speedup");
   if (!speedup.is_null())
-    step.speedup_ratio =
-        ratio(speedup, speedup.positive(), row.at("speedup").at("value").positive());
-  return step;
+    row.speedup_ratio = ratio(speedup, from.at("speedup").at("value").positive());
+  return row;
 }
 
 }  // namespace
 
-std::vector<JudgedStep> judged_steps_from_json(std::string_view text, std::string_view place,
-                                               const Machine& machine) {
+std::vector<JudgedRow> judged_rows_from_json(std::string_view text, std::string_view place,
+                                             const std::string& machine) {
   const Document document = open_document(text, place, kValidationSchema);
   const Reader root(document);
   const Reader judged = root.at("machine");
-  if (judged.label() != machine.name)
-    judged.refuse("is " + quoted(judged.label()) + ", and the forecast is of " +
-                  quoted(machine.name) + "; give a validation of that (ddpx-validate --json)");
-  const Reader measurements = root.at("machine_measurements");
-  if (measurements.text() != machine.measurements_hash)
-    measurements.refuse("is " + quoted(measurements.text()) + ", and " + quoted(machine.name) +
-                        " was fitted on " + quoted(machine.measurements_hash) +
-                        "; judge the machine as it is now (ddpx-validate --json)");
-  std::vector<JudgedStep> steps;
-  for (const Reader& row : root.at("rows").filled()) steps.push_back(step_of(row));
-  return steps;
+  if (judged.label() != machine)
+    judged.refuse("is " + quoted(judged.label()) + ", and the forecast is of " + quoted(machine) +
+                  "; give a validation of that (ddpx-validate --json)");
+  std::vector<JudgedRow> rows;
+  for (const Reader& row : root.at("rows").filled()) rows.push_back(row_of(row));
+  return rows;
 }
 
 }  // namespace ddpx::io

@@ -1,6 +1,7 @@
-// The steps that a validation judged, of what ddpx-validate --json printed (validation_json.hpp).
+// The rows that a validation judged, of what ddpx-validate --json printed (validation_json.hpp).
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,9 +10,9 @@
 namespace ddpx::io {
 
 // Throws InputError for another schema, for what is no such document, and where it judged another
-// machine than this or one fitted on other measurements.
-[[nodiscard]] std::vector<JudgedStep> judged_steps_from_json(std::string_view text,
-                                                             std::string_view place,
-                                                             const Machine& machine);
+// machine than the one of this name.
+[[nodiscard]] std::vector<JudgedRow> judged_rows_from_json(std::string_view text,
+                                                           std::string_view place,
+                                                           const std::string& machine);
 
 }  // namespace ddpx::io

@@ -23,7 +23,7 @@ constexpr std::array<Schema, 9> kSchemas{{
     {kRunsSchema, "ddpx-validate takes it as --measured"},
     {kPricesSchema, "ddpx-predict takes it as --price"},
     {kForecastSchema, "ddpx-predict --json writes it and no program reads it"},
-    {kValidationSchema, "ddpx-validate --json writes it and no program reads it"},
+    {kValidationSchema, "ddpx-validate --json writes it and ddpx-predict takes it as --validation"},
 }};
 
 constexpr std::size_t kLongestPlace = 400;

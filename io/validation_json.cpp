@@ -131,7 +131,6 @@ std::string to_json(const ValidationDocument& document, const Context& context) 
   }
   JsonObject members = opening(kValidationSchema, context);
   members.emplace_back("machine", document.machine);
-  members.emplace_back("machine_measurements", document.measurements_hash);
   members.emplace_back("measured", array_json(document.measured));
   members.emplace_back("summary", summary_json(c.summary));
   members.emplace_back("by_regime", groups_json(c.by_regime));

@@ -12,7 +12,6 @@ namespace ddpx::io {
 
 struct ValidationDocument {
   std::string machine;
-  std::string measurements_hash;      // that the machine was fitted on; judged_json.hpp asks for it
   std::vector<std::string> measured;  // names of the runs
   const Comparison& comparison;
   std::vector<std::string> warnings;

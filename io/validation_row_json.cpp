@@ -30,7 +30,6 @@ JsonObject compared_row_json(const ComparedRow& row, std::string_view machine) {
   members.emplace_back("machine", machine);
   members.emplace_back("engine", name(row.run->job.engine));
   members.emplace_back("regime", name(row.regime));
-  members.emplace_back("forecast_regime", name(regime_of(row.forecast)));
   members.emplace_back("family", row.family);
   append_forecast(members, row.forecast);
   members.emplace_back("extrapolated", row.forecast.extrapolated);

@@ -66,15 +66,16 @@ std::array<Condition, kConditions> conditions(const Step& step, double rank_spre
   // The step waits for its data, as it waits for the host: what ends sooner only waits longer.
   const double fed = job.loader ? job.samples_per_step() / job.loader->rate(job.gpus) : 0;
   const double pace = std::max(step.host.value(), fed);
-  const auto costs = [&](double without, double with) {
-    return (std::max(with, pace) - std::max(without, pace)) / total;
+  // Without sharing the host has less to do.
+  const double pace_alone = std::max((step.host - step.host_sharing).value(), fed);
+  const double shared = (std::max(device, pace) - std::max(device - exchange, pace_alone)) / total;
+  const auto waited = [&](double late) {
+    return (std::max(device + late * compute, pace) - std::max(device, pace)) / total;
   };
-  const auto waited = [&](double late) { return costs(device, device + late * compute); };
   const double uneven = job.imbalance.value_or(0);
   const double slowest = slowest_rank(rank_spread, job.gpus, job.straggler.value_or(0));
   std::array<Condition, kConditions> result{
-      Condition{ConditionKind::communication, true, exchange / total,
-                costs(device - exchange, device)},
+      Condition{ConditionKind::communication, true, exchange / total, shared},
       Condition{ConditionKind::even_work, job.imbalance.has_value(), 1 + uneven, waited(uneven)},
       Condition{ConditionKind::no_straggler, slowest > 0 || job.straggler, 1 + slowest,
                 waited(slowest)},

@@ -174,18 +174,25 @@ void paced(Forecast& f, const Job& job) {
   Interval& s = f.speedup;
   s.high = std::max(s.value, s.high * f.step_time_s.low / limited.low);
   s.low = std::min(s.value, s.low * f.step_time_s.high / limited.high);
+  if (limited.low != f.step_time_s.low) f.learned.reset();  // it is the loaders' now
   f.step_time_s = limited;
 }
 
-// What validated steps of the same kind were missed by. Where speedups were not measured theirs
-// remain.
-void learn(Forecast& f, const Learned& learned, const Link& link, const Job& job) {
-  const LearnedErrors* errors =
-      learned.errors_of({link.name, job.gpus, job.dtype, job.engine, regime_of(f)}, job.strategy);
-  if (errors == nullptr) return;
-  f.step_time_s = around(f.step_time_s.value, errors->step);
-  if (errors->speedup) f.speedup = around(f.speedup.value, *errors->speedup);
-  f.learned = LearnedFrom{errors->kind, errors->steps, errors->step, errors->coverage};
+Interval widest(const Interval& a, const Interval& b) {
+  return {a.value, std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+// What judged steps of the same kind were missed by; outside the calibration no less than the
+// errors of the constants. Where speedups were not measured theirs remain.
+void learn(Forecast& f, const Learned& learned, const StepKind& kind, const Job& job,
+           double residual) {
+  f.learned = learned.errors_of(kind, job.strategy);
+  if (!f.learned) return;
+  const Interval step = f.learned->step.around(f.step_time_s.value);
+  f.step_time_s = f.extrapolated ? widest(step, f.step_time_s) : step;
+  if (!f.learned->speedup) return;
+  const Interval speedup = f.learned->speedup->around(f.speedup.value);
+  f.speedup = within_linear(f.extrapolated ? widest(speedup, f.speedup) : speedup, job, residual);
 }
 
 // One standard error of a step beside its constants'.
@@ -278,7 +285,8 @@ Forecast forecast(const Machine& machine, const ProductTable& products, const Li
     propagate(f, many, one, job, residual);
   }
   if (job.gpus == 1 && one.measured) around_timed_step(f, *one.measured, job, machine.residual);
-  if (options.learned) learn(f, *options.learned, link, job);
+  if (options.learned)
+    learn(f, *options.learned, kind_of(network.name, link.name, job, regime_of(f)), job, residual);
   if (job.loader) paced(f, job);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);

@@ -34,14 +34,6 @@ struct ForecastOptions {
   const Learned* learned = nullptr;
 };
 
-// Steps that an interval was learned from.
-struct LearnedFrom {
-  StepKind kind;
-  std::size_t steps = 0;
-  double half_width = 0;           // of the step's interval, as a fraction
-  std::optional<double> coverage;  // of that, leaving networks out
-};
-
 struct Forecast {
   Step step;          // N GPUs
   Step one_gpu_step;  // K = 1: what speedup is measured against
@@ -57,7 +49,7 @@ struct Forecast {
   // Half-width each source adds to the step's interval on its own, as a fraction of the step
   // (linear propagation).
   std::array<double, kSources> sensitivity{};
-  std::optional<LearnedFrom> learned;  // the intervals are those of validated steps
+  std::optional<LearnedErrors> learned;  // the intervals are what these steps were missed by
 };
 
 // By the forecast of the step on one GPU: what is known before any is measured.

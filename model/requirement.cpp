@@ -200,14 +200,18 @@ UsefulGpus useful_gpus(const std::vector<double>& speedups) {
   UsefulGpus useful;
   const auto count = [](std::size_t i) { return static_cast<int>(i); };
   if (speedups.empty()) return useful;
-  const auto most = static_cast<std::size_t>(std::max_element(speedups.begin(), speedups.end()) -
-                                             speedups.begin()) +
-                    1;
+  // Sums in another order are no more throughput.
+  constexpr double kSame = 1e-9;
+  const auto less = [](double a, double b) { return a < b * (1 - kSame); };
+  const auto most =
+      static_cast<std::size_t>(std::max_element(speedups.begin(), speedups.end(), less) -
+                               speedups.begin()) +
+      1;
   std::size_t half = 1;
   while (half < speedups.size() && speedups[half] - speedups[half - 1] >= 0.5 * speedups[0]) ++half;
   useful.most = count(most);
   useful.dips =
-      !std::is_sorted(speedups.begin(), speedups.begin() + static_cast<std::ptrdiff_t>(most));
+      !std::is_sorted(speedups.begin(), speedups.begin() + static_cast<std::ptrdiff_t>(most), less);
   useful.most_is_last = most >= speedups.size();
   useful.half = count(half);
   useful.half_is_last = half >= speedups.size();

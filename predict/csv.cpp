@@ -88,7 +88,7 @@ std::string header() {
                           "rented_machine", "price_per_hour"})
     line.add(key);
   for (const PlanInterval& interval : kPlanIntervals) add_interval_names(line, interval.name);
-  line.add("target_verdict").add("cheapest").add("validated_steps");
+  line.add("target_verdict").add("cheapest").add("judged_steps");
   return line.take();
 }
 

@@ -191,6 +191,10 @@ DiagnosedRun diagnose_steps(const Case& c) {
       result.implied[i] = implied_by(c, *one, result.points[i]);
   }
   const int gpus = result.judged.gpus;
+  if (names_link(c.options)) {
+    const BytesPerSecond named = link_of(c, gpus).bus_bandwidth();
+    if (named.value() > 0) result.named = named;
+  }
   const Job job = job_on(c, gpus);
   observation.many = result.judged;
   observation.work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;

@@ -125,7 +125,11 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
     if (link.empty() && *implied >= kSlowestWorkingLink)
       return "What explains it depends on the link: for " + model + " a " + link_text + " would, " +
              reading + ".";
-    text += " For " + model + " it would take a " + link_text + ": " + reading + ".";
+    text += " For " + model + " it would take a " + link_text +
+            (run.named ? ", " + percent_text(*implied / *run.named) + " of " +
+                             shortened(ascii(link), 40) + "'s"
+                       : "") +
+            ": " + reading + ".";
   } else if (parameters > 0 && run.diagnosis.excess && !run.diagnosis.not_communication) {
     text += " No link is slow enough to explain it.";
   }
@@ -220,7 +224,7 @@ std::string diagnosis_text(const DiagnosedRun& run) {
     points.add(std::move(cells));
   }
   text += "\n" + points.text();
-  if (run.diagnosis.findings.empty()) return text;
+  if (run.diagnosis.findings.empty() || run.diagnosis.verdict == Cause::none) return text;
   TextTable findings({{"what", true}, {"explains"}});
   for (const Finding& finding : run.diagnosis.findings) {
     std::string what(name(finding.cause));

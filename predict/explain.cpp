@@ -51,7 +51,10 @@ std::string communication_line(const ForecastRow& row) {
   const Step& step = row.forecast.step;
   const Condition& sharing = row.conditions->front();
   const bool hidden = sharing.figure - sharing.lost > kWorthShowing;
-  const std::string rest = hidden ? ": then the host or the loaders set the pace" : "";
+  const bool of_host = sharing.lost - sharing.figure > kWorthShowing;
+  const std::string rest = hidden    ? ": then the host or the loaders set the pace"
+                           : of_host ? ": the host has less to do"
+                                     : "";
   return wrapped("Communication, of the step: compute waits " +
                  percent_text(step.communication_share()) + " (comm); collectives run " +
                  percent_text(step.communication_busy_share()) +
@@ -138,18 +141,19 @@ std::string interval_lines(const ForecastRow& row) {
                  ? ", as far as the step's own sources reach above that: " + parts + "."
                  : ", for no source of the step's own reaches above that."),
         {.rest = 2});
+  const std::string step = "The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
+                           time_text(Seconds(t.high));
   if (f.learned)
-    return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
-                       time_text(Seconds(t.high)) + ", is what " +
-                       std::to_string(f.learned->steps) +
-                       " validated steps were missed by. The squares of what each source alone can "
-                       "move it by would be: " +
+    return wrapped(step + ", is what " + std::to_string(f.learned->steps) +
+                       " judged steps were missed by" +
+                       (f.extrapolated ? ", or more where the errors of constants say so" : "") +
+                       ". Without them it would add the squares of what each source alone can move "
+                       "it by: " +
                        parts + ".",
                    {.rest = 2});
-  return wrapped("The step's 90 % interval, " + time_text(Seconds(t.low)) + " to " +
-                     time_text(Seconds(t.high)) +
-                     ", adds the squares of what each source alone can move it by: " + parts + ".",
-                 {.rest = 2});
+  return wrapped(
+      step + ", adds the squares of what each source alone can move it by: " + parts + ".",
+      {.rest = 2});
 }
 
 std::string least_sure_line(const ForecastRow& row) {

@@ -205,7 +205,6 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   if (options.sweep) sweep = parse_sweep("--sweep", *options.sweep);
   query.machine = machine_for(options, resolvers);
   use_spread(query.machine, options);
-  use_validation(query, options, resolvers);
   if (query.gpus == kOneGpu) {
     query.links = {Link{}};
     query.links.front().name = "none";
@@ -217,6 +216,7 @@ Query query_from(const Options& options, const Resolvers& resolvers) {
   } else {
     query.networks = networks_of(options, sweep, resolvers);
   }
+  use_validation(query, options, resolvers);
   follow_captures(query, options);
   warn_of_captures(query);
   use_plan(query, options, resolvers);

@@ -18,8 +18,8 @@ struct Resolvers {
   std::function<Link(const std::optional<std::string>& name, const Machine& machine)> link;
   std::function<Network(const std::string& path)> network_file;
   std::function<Prices(const std::string& path)> price_file;
-  std::function<std::vector<JudgedStep>(const std::string& path, const Machine& machine)>
-      judged_steps;
+  std::function<std::vector<JudgedRow>(const std::string& path, const std::string& machine)>
+      judged_rows;
   std::function<std::string(const std::string& path)> text_file;
 };
 

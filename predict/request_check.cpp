@@ -191,6 +191,13 @@ void check(const Options& o) {
     if (o.links.size() > 1)
       throw InputError("--link", "names what the box should have; give it once");
   }
+  const std::string unlike = "cannot change the answer: no judged step had ";
+  refuse(o.validation && (o.imbalance || o.straggler), "--validation",
+         unlike + "--imbalance or --straggler; leave it out");
+  refuse(o.validation && o.params, "--validation",
+         unlike + "a model known by --params; leave it out");
+  refuse(o.validation && o.gpu, "--validation",
+         unlike + "a GPU that was not measured; leave it out");
   if (o.csv && o.json)
     throw InputError("--csv", "and --json are two formats of one answer; give one of them");
   if (o.csv && o.explain)

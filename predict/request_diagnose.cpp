@@ -131,7 +131,7 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
                                   "=0% is a device that did nothing; accepted: above 0% to 100%");
   } else if (word.kind == "data") {
     once(point.data.has_value());
-    point.data = time_of(kFlag, word.value);
+    point.data = is_zero(word.value) ? Seconds{} : time_of(kFlag, word.value);
   } else {
     once(point.time.value() > 0);
     point.time = step_of(word, options, job);

@@ -266,8 +266,8 @@ Resolvers resolvers(std::ostream& talk) {
   result.price_file = [](const std::string& path) {
     return io::prices_from_json(io::read_text(path), io::shown_path(path));
   };
-  result.judged_steps = [](const std::string& path, const Machine& machine) {
-    return io::judged_steps_from_json(io::read_text(path), io::shown_path(path), machine);
+  result.judged_rows = [](const std::string& path, const std::string& machine) {
+    return io::judged_rows_from_json(io::read_text(path), io::shown_path(path), machine);
   };
   result.text_file = [](const std::string& path) { return io::read_text(path); };
   return result;

@@ -1,6 +1,7 @@
 #include "predict/words.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -138,29 +139,53 @@ std::string best_strategy(const ForecastDocument& document) {
          factor_text(best->forecast.speedup.value) + ".";
 }
 
-// The kinds of validated steps that intervals were learned from, and how well they hold.
+std::string width_text(const LearnedWidth& width) {
+  return "+- " + percent_text(std::expm1(width.logarithm));
+}
+
+std::string coverage_text(const LearnedErrors& errors) {
+  if (!errors.step.coverage)
+    return " (of " + std::to_string(errors.networks) +
+           (errors.networks == 1 ? " network" : " networks") +
+           ": how that holds for others is not known)";
+  const bool both = errors.speedup && errors.speedup->coverage;
+  return " (" + (both ? percent_text(*errors.speedup->coverage) + " and " : "") +
+         percent_text(*errors.step.coverage) + " hold of networks left out)";
+}
+
+// How the steps lie to one side of the forecast, where nearly all do.
+std::string lean_text(const LearnedErrors& errors) {
+  if (10 * errors.longer >= 9 * errors.steps) return ", nearly all longer than forecast";
+  if (10 * errors.longer <= errors.steps) return ", nearly all shorter than forecast";
+  return "";
+}
+
+// What steps the intervals were learned from, and how well they hold.
 std::string learned_sentence(const ForecastDocument& document) {
-  std::map<StepKind, const LearnedFrom*> kinds;
+  std::map<std::tuple<StepKind, double>, const LearnedErrors*> all;
   std::size_t rows = 0;
   for (const ForecastRow& row : document.rows) {
     if (!row.forecast.learned) continue;
-    kinds.emplace(row.forecast.learned->kind, &*row.forecast.learned);
+    const LearnedErrors& errors = *row.forecast.learned;
+    all.emplace(std::tuple(errors.kind, errors.step.logarithm), &errors);
     ++rows;
   }
   if (rows == 0) return "";
-  std::string text =
-      "Intervals of " +
-      (rows == document.rows.size()
-           ? std::string("all rows")
-           : std::to_string(rows) + " of " + std::to_string(document.rows.size()) + " rows") +
-      " are what validated steps were missed by:";
+  std::string text = "Intervals of " +
+                     (rows == document.rows.size()
+                          ? std::string("all")
+                          : std::to_string(rows) + " of " + std::to_string(document.rows.size())) +
+                     " rows are what judged steps were missed by:";
   const char* separator = " ";
-  for (const auto& [kind, from] : kinds) {
-    text += separator + std::to_string(from->steps) + " " +
-            (kind.regime == Regime::host_bound ? "host-bound" : "GPU-bound") + " over " +
-            short_name(kind.link) + ", +- " + percent_text(from->half_width);
-    if (from->coverage)
-      text += " (holds " + percent_text(*from->coverage) + " of steps of networks left out)";
+  for (const auto& [key, errors] : all) {
+    const StepKind& kind = errors->kind;
+    text += separator + std::to_string(errors->steps) + " of " + short_name(kind.model) + " over " +
+            short_name(kind.link) + " on " + std::to_string(kind.gpus) + " GPUs, " +
+            (kind.regime == Regime::host_bound ? "host-bound" : "GPU-bound") + " on one" +
+            lean_text(*errors) + ": speedup ";
+    text += errors->speedup ? width_text(*errors->speedup)
+                            : "as the constants' errors have it, for it was not measured";
+    text += ", step " + width_text(errors->step) + coverage_text(*errors);
     separator = "; ";
   }
   return text + ".";

@@ -11,6 +11,19 @@
 namespace ddpx {
 namespace {
 
+// One word for what a strategy mainly does. An explicit cap of DDP's default size is plain DDP.
+std::string family_of(const Strategy& strategy) {
+  if (!strategy.sync) return "no-sync";
+  if (strategy.hybrid) return "hsdp";
+  if (strategy.sharding == Sharding::fsdp_unit || strategy.sharding == Sharding::fsdp_block)
+    return "fsdp";
+  if (strategy.sharding != Sharding::none) return "zero";
+  if (strategy.compression) return "compression";
+  if (strategy.micro_batches > 1) return "accumulation";
+  const BucketLimits usual;
+  return strategy.buckets.rest == usual.rest ? "ddp" : "bucket";
+}
+
 void add_reason(std::string& rests_on, std::string_view reason) {
   if (!rests_on.empty()) rests_on += "; ";
   rests_on += reason;

@@ -44,8 +44,17 @@ void check_comparable(const ValidateOptions& options, const RowRequest& request)
   for (const RunRow& row : request.rows) {
     const bool given = std::any_of(options.links.begin(), options.links.end(),
                                    [&](const auto& link) { return link.first == row.link; });
-    if (row.job.gpus > 1 && !given)
+    if (row.job.gpus < 2 || given) continue;
+    try {
       static_cast<void>(io::find_link(row.link, machine, "the link of " + row.network));
+    } catch (const InputError&) {
+      if (options.measure.transport) throw;
+      throw InputError("--machine", io::quoted(*options.machine) + " has no link " +
+                                        io::quoted(row.link) +
+                                        ", over which --run trains here; calibrate here "
+                                        "(ddpx-calibrate), or say which it is like: --link " +
+                                        row.link + "=NAME");
+    }
   }
 }
 

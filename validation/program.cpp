@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "io/file.hpp"
+#include "io/one_line.hpp"
 #include "io/provenance.hpp"
 #include "io/runs_json.hpp"
 #include "io/validation_json.hpp"
+#include "model/gpu_type.hpp"
 #include "report/html.hpp"
 #include "report/terminal.hpp"
 #include "report/trace.hpp"
@@ -27,6 +29,22 @@ std::vector<Runs> read_runs(const ValidateOptions& options) {
     files.push_back(io::runs_from_json(io::read_text(path), io::shown_path(path)));
   }
   return files;
+}
+
+// Runs that say which GPU they are of, and the machine is another's.
+std::optional<std::string> of_another_gpu(const Runs& runs, const Machine& machine) {
+  const GpuType* judged = gpu_type_of(machine.device);
+  for (const auto& [key, value] : runs.context) {
+    if (key != "gpu") continue;
+    Device device;
+    device.name = value;
+    const GpuType* ran = gpu_type_of(device);
+    if (judged != nullptr && ran != nullptr && judged != ran)
+      return "runs " + io::quoted(runs.name) + " are of " + io::quoted(value) + ", and machine " +
+             io::quoted(machine.name) + " is " + io::quoted(machine.device.name) +
+             ": the error is the distance between the two";
+  }
+  return std::nullopt;
 }
 
 // The measured step as it was traced; without a trace only its length is known and, where it was
@@ -86,10 +104,9 @@ class Answer {
     if (options_.json) {
       std::vector<std::string> measured;
       for (const Runs& runs : facts_.files) measured.push_back(runs.name);
-      answer_.text =
-          io::to_json(io::ValidationDocument{facts_.machine.name, facts_.machine.measurements_hash,
-                                             measured, facts_.comparison, facts_.notes},
-                      io::provenance());
+      answer_.text = io::to_json(
+          io::ValidationDocument{facts_.machine.name, measured, facts_.comparison, facts_.notes},
+          io::provenance());
     } else if (!taken) {
       answer_.text = report::validation_text(facts_) + where_;
     }
@@ -122,6 +139,8 @@ ValidationAnswer validate(const ValidateOptions& options) {
 
   std::vector<std::string> notes = resolver.notes();
   if (!machine.note.empty()) notes.insert(notes.begin(), machine.note);
+  for (const Runs& runs : files)
+    if (const auto note = of_another_gpu(runs, machine.machine)) notes.push_back(*note);
   const std::vector<Link> links = resolver.links();
   std::vector<std::string> shown = notes;
   if (const auto note = unlike_this_host(options)) shown.push_back(*note);

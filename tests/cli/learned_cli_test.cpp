@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "tests/support/program_test.hpp"
 
@@ -58,14 +59,17 @@ TEST_F(LearnedCli, the_next_forecast_has_the_intervals_of_the_steps_before) {
   with.insert(with.end(), {"--validation", file});
   const ProgramResult text = predict(with);
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("what validated steps were missed"));
+  EXPECT_THAT(text.out, HasSubstr("what judged steps were missed by"));
   with.emplace_back("--csv");
+  Words without = question;
+  without.emplace_back("--csv");
   const ProgramResult csv = predict(with);
-  EXPECT_EQ(field(csv.out, "validated_steps"), "33");  // 44 less the eleven of width 4096
+  EXPECT_EQ(field(csv.out, "judged_steps"), "33");  // 44 less the eleven of width 4096
   const auto number = [&](const char* name) { return std::stod(field(csv.out, name)); };
-  // Half-width 17 % to either side, where the constants' errors give 4.4 %.
-  EXPECT_NEAR(number("step_time_s_high") / number("step_time_s"), 1.17, 0.01);
-  EXPECT_NEAR(number("step_time_s_low") / number("step_time_s"), 0.83, 0.01);
+  // A sixth to either side, where the constants' errors give 4.4 %.
+  EXPECT_NEAR(number("step_time_s_high") / number("step_time_s"), 1.18, 0.03);
+  EXPECT_NEAR(number("step_time_s_low") / number("step_time_s"), 1 / 1.18, 0.03);
+  EXPECT_EQ(number("step_time_s"), std::stod(field(predict(without).out, "step_time_s")));
 }
 
 TEST_F(LearnedCli, what_a_validation_does_not_speak_of_is_refused) {
@@ -75,14 +79,37 @@ TEST_F(LearnedCli, what_a_validation_does_not_speak_of_is_refused) {
     test::expect_refusal("ddpx-predict", predict(words), says);
   };
   refused({"--machine", "t4x2", "--link", "nvlink"},
-          {"--validation", "cannot change the answer", "over pcie on 2 GPUs (fp32, torch)"});
+          {"--validation", "cannot change the answer", "over nvlink2 on 2 GPUs", "over pcie"});
   refused({"--machine", "t4x2", "--link", "pcie", "--gpus", "4"}, {"cannot change the answer"});
-  refused({"--machine", "t4x2", "--link", "pcie", "--strategy", "zero=1"},
-          {"cannot change the answer"});
+  refused({"--machine", "t4x2", "--link", "pcie", "--strategy", "fsdp=block"},
+          {"cannot change the answer", "fsdp=block"});
+  refused({"--machine", "t4x2", "--link", "pcie", "--network", "gpt"},
+          {"steps of gpt", "steps of mlp"});
+  refused({"--machine", "t4x2", "--link", "pcie", "--straggler", "20%"}, {"--straggler"});
   refused({"--machine", "h200x2"}, {"\"t4x2\"", "\"h200x2\"", "ddpx-validate --json"});
   refused({"--machine", "t4x2", "--rank-strategies"}, {"--validation", "--rank-strategies"});
   refused({"--machine", "t4x2", "--infer-link", "t1=1ms,t2=2ms", "--params", "1M"},
           {"--validation", "--infer-link"});
+}
+
+// The same names, and not what was judged.
+TEST_F(LearnedCli, a_link_and_a_machine_that_have_changed_are_refused) {
+  const std::string file = validation();
+  std::ostringstream text;
+  text << std::ifstream("calibration/machines/t4x2.json").rdbuf();
+  std::string machine = text.str();
+  const std::size_t at = machine.find("\"optimizer_bandwidth_bytes_per_s\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t value = machine.find("\"value\": ", at) + 9;
+  machine.replace(value, 1, "1");
+  test::expect_refusal(
+      "ddpx-predict",
+      predict({"--machine", write("t4x2.json", machine), "--link", "pcie", "--validation", file}),
+      {"--validation", "has changed", "judge the runs again"});
+  const std::string link = write("link.json", R"({"schema": "ddpx.link", "schema_version": 1,
+  "context": {}, "name": "pcie", "topology": "pcie", "figures": {"latency_s": 1e-5,
+  "bus_bandwidth_bytes_per_s": 1.2e10}})");
+  EXPECT_EQ(predict({"--machine", "t4x2", "--link", link, "--validation", file}).exit_code, 2);
 }
 
 TEST_F(LearnedCli, steps_too_few_for_an_interval_are_refused) {
@@ -95,7 +122,7 @@ TEST_F(LearnedCli, steps_too_few_for_an_interval_are_refused) {
       test::run_program("ddpx-validate", {"--machine", "t4x2", "--measured", runs, "--json"});
   const ProgramResult result =
       predict({"--machine", "t4x2", "--link", "pcie", "--validation", write("v.json", judged.out)});
-  test::expect_refusal("ddpx-predict", result, {"--validation", "v.json", "nine steps"});
+  test::expect_refusal("ddpx-predict", result, {"--validation", "no kind has nine"});
 }
 
 }  // namespace

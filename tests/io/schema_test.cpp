@@ -33,7 +33,7 @@ TEST(Schema, another_file_is_refused_with_the_option_that_takes_it) {
        {"ddpx.machine", "ddpx.link", {"--link"}},
        {"ddpx.machine", "ddpx.network", {"--network"}},
        {"ddpx.machine", "ddpx.forecast", {"no program reads it"}},
-       {"ddpx.machine", "ddpx.validation", {"no program reads it"}},
+       {"ddpx.machine", "ddpx.validation", {"takes it as --validation"}},
        {"ddpx.machine", "other.schema\\n", {"\"other.schema\\n\"", "no schema of ddpx"}},
        {"\"ddpx.machine\"", "3", {"schema: is 3"}},
        {"\"schema\": \"ddpx.machine\", ", "", {"has no \"schema\"", "ddpx.machine is wanted"}}});

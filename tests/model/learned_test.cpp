@@ -11,10 +11,10 @@
 namespace ddpx {
 namespace {
 
-const StepKind kKind{"pcie", 2, DType::fp32, Engine::torch, Regime::gpu_bound};
+const StepKind kKind = kind_of("mlp:width=1024,depth=8", "pcie", Job{}, Regime::gpu_bound);
 
-JudgedStep judged(double miss, std::string network = "mlp", std::string family = "ddp") {
-  return {kKind, std::move(network), std::move(family), 1 + miss, {}};
+JudgedStep judged(double miss, std::string network = "mlp:width=1024", Strategy strategy = {}) {
+  return {kKind, std::move(network), strategy, 256, 1 + miss, {}};
 }
 
 // Missed by 1 %, 2 %, ... n %, this way and that.
@@ -25,53 +25,77 @@ std::vector<JudgedStep> steps_missed(int n) {
 }
 
 TEST(Learned, intervals_are_the_rank_of_what_was_missed) {
-  const Learned learned(steps_missed(19));
-  const LearnedErrors* errors = learned.errors_of(kKind, Strategy{});
-  ASSERT_NE(errors, nullptr);
+  const auto errors = Learned(steps_missed(19)).errors_of(kKind, Strategy{});
+  ASSERT_TRUE(errors);
   EXPECT_EQ(errors->steps, 19U);
-  EXPECT_NEAR(errors->step, 0.18, 1e-12);  // ceil(20 x 0.9) = 18th
+  EXPECT_EQ(errors->networks, 1U);
+  EXPECT_EQ(errors->longer, 9U);
+  // Of logarithms: ceil(20 x 0.9) = 18th is that of 0.83, the 19th that of 0.81.
+  const Interval interval = errors->step.around(2);
+  EXPECT_NEAR(interval.low, 2 * 0.83, 1e-12);
+  EXPECT_NEAR(interval.high, 2 / 0.83, 1e-12);
   EXPECT_FALSE(errors->speedup);
-  EXPECT_FALSE(errors->coverage);  // one network: nothing is left to judge it by
+  EXPECT_FALSE(errors->step.coverage);  // one network: nothing is left to judge it by
 }
 
 TEST(Learned, intervals_take_nine_steps) {
-  EXPECT_EQ(Learned(steps_missed(8)).errors_of(kKind, Strategy{}), nullptr);
-  EXPECT_NE(Learned(steps_missed(9)).errors_of(kKind, Strategy{}), nullptr);
-  EXPECT_TRUE(Learned(std::vector<JudgedStep>{}).kinds().empty());
+  EXPECT_FALSE(Learned(steps_missed(8)).errors_of(kKind, Strategy{}));
+  EXPECT_TRUE(Learned(steps_missed(8)).kinds().empty());
+  const Learned learned(steps_missed(9));
+  EXPECT_TRUE(learned.errors_of(kKind, Strategy{}));
+  ASSERT_EQ(learned.kinds().size(), 1U);
+  EXPECT_EQ(learned.kinds()[0], std::pair(kKind, std::size_t{9}));
+}
+
+TEST(Learned, a_step_that_is_given_twice_counts_once) {
+  EXPECT_FALSE(Learned(std::vector<JudgedStep>(40, judged(0.01))).errors_of(kKind, Strategy{}));
 }
 
 TEST(Learned, speedups_have_their_own_where_nine_were_measured) {
   std::vector<JudgedStep> steps = steps_missed(12);
   for (std::size_t i = 0; i < 8; ++i) steps[i].speedup_ratio = 1.3;
   EXPECT_FALSE(Learned(steps).errors_of(kKind, Strategy{})->speedup);
-  steps[8].speedup_ratio = 0.6;
-  EXPECT_NEAR(Learned(steps).errors_of(kKind, Strategy{})->speedup.value(), 0.4, 1e-12);
+  steps[8].speedup_ratio = 0.5;
+  const auto errors = Learned(steps).errors_of(kKind, Strategy{});
+  EXPECT_NEAR(errors->speedup.value().around(1).low, 0.5, 1e-12);
 }
 
 TEST(Learned, steps_speak_of_their_own_kind_alone) {
   const Learned learned(steps_missed(9));
-  const auto others = [] {
-    std::vector<StepKind> kinds(5, kKind);
-    kinds[0].link = "nvlink";
-    kinds[1].gpus = 4;
-    kinds[2].dtype = DType::bf16;
-    kinds[3].engine = Engine::native;
-    kinds[4].regime = Regime::host_bound;
-    return kinds;
-  }();
-  for (const StepKind& other : others) EXPECT_EQ(learned.errors_of(other, Strategy{}), nullptr);
+  std::vector<StepKind> others(9, kKind);
+  others[0].link = "nvlink";
+  others[1].gpus = 4;
+  others[2].dtype = DType::bf16;
+  others[3].engine = Engine::native;
+  others[4].regime = Regime::host_bound;
+  others[5].model = "gpt";
+  others[6].optimizer = Optimizer::adamw;
+  others[7].scaling = Scaling::strong;
+  others[8].graphs = true;
+  for (const StepKind& other : others) EXPECT_FALSE(learned.errors_of(other, Strategy{}));
 }
 
-TEST(Learned, steps_speak_of_the_families_of_strategies_that_ran) {
-  std::vector<JudgedStep> steps = steps_missed(12);
-  steps.back().family = "accumulation";
+TEST(Learned, a_sort_of_strategy_that_did_not_run_is_not_known) {
+  std::vector<JudgedStep> steps = steps_missed(10);
+  steps.push_back(judged(0.01, "mlp:width=512", parse_strategy("ddp,accumulate=4")));
+  steps.push_back(judged(0.01, "mlp:width=512", parse_strategy("fsdp=unit")));
   const Learned learned(steps);
-  Strategy strategy;
-  strategy.micro_batches = 4;
-  EXPECT_NE(learned.errors_of(kKind, strategy), nullptr);
-  strategy.compression = DType::fp16;
-  EXPECT_EQ(learned.errors_of(kKind, strategy), nullptr);
-  EXPECT_THAT(learned.kinds().front().families, testing::ElementsAre("accumulation", "ddp"));
+  for (const char* ran : {"ddp,bucket=1MiB", "ddp,channels=2", "ddp,accumulate=2",
+                          "ddp,accumulate=4,bucket=5MiB", "fsdp=unit"})
+    EXPECT_TRUE(learned.errors_of(kKind, parse_strategy(ran))) << ran;
+  for (const char* did_not : {"ddp,accumulate=8", "ddp,compress=fp16", "fsdp=block", "zero=1",
+                              "ddp,accumulate=4,sync=every", "no-sync"})
+    EXPECT_FALSE(learned.errors_of(kKind, parse_strategy(did_not))) << did_not;
+}
+
+TEST(Learned, a_strategy_missed_by_more_than_the_others_has_its_own_width) {
+  const Strategy accumulate = parse_strategy("ddp,accumulate=2");
+  std::vector<JudgedStep> steps = steps_missed(60);
+  for (JudgedStep& step : steps) step.step_ratio = 1 + 0.1 * (step.step_ratio - 1);
+  steps.push_back(judged(0.3, "mlp:width=512", accumulate));
+  const Learned learned(steps);
+  EXPECT_NEAR(learned.errors_of(kKind, accumulate)->step.around(1).high, 1.3, 1e-12);
+  EXPECT_LT(learned.errors_of(kKind, Strategy{})->step.around(1).high, 1.07);
 }
 
 // By the definition: each network's misses against the half-width of all the others'.
@@ -113,19 +137,6 @@ TEST(Learned, coverage_of_very_many_steps_takes_no_time) {
   std::vector<Miss> misses;
   for (const std::string& name : names) misses.push_back({name, 0.01});
   EXPECT_EQ(coverage_leaving_networks_out(misses), 1.0);
-}
-
-TEST(Families, are_what_a_strategy_mainly_does) {
-  const auto family = [](const char* words) { return family_of(parse_strategy(words)); };
-  EXPECT_EQ(family("ddp"), "ddp");
-  EXPECT_EQ(family("ddp,bucket=25MiB"), "ddp");
-  EXPECT_EQ(family("ddp,bucket=1MiB"), "bucket");
-  EXPECT_EQ(family("ddp,accumulate=8,compress=fp16"), "compression");
-  EXPECT_EQ(family("ddp,accumulate=8"), "accumulation");
-  EXPECT_EQ(family("fsdp=block,accumulate=2"), "fsdp");
-  EXPECT_EQ(family("zero=1"), "zero");
-  EXPECT_EQ(family("hsdp=2x8"), "hsdp");
-  EXPECT_EQ(family("no-sync"), "no-sync");
 }
 
 }  // namespace
