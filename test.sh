@@ -26,8 +26,8 @@ check() {
     *)
       failed=$((failed + 1))
       printf 'FAILED  %-22s %4d s   %s\n' "$name" $((SECONDS - start)) "$log"
-      grep -E 'error:|warning:|CMake Error|FAILED|: Failure|\*\*\*' -A 1 "$log" | awk '!seen[$0]++' | head -n 30 |
-        sed 's/^/        /'
+      [[ $name == tests-* ]] || grep -E 'error:|warning:|CMake Error|FAILED' -A 1 "$log" | awk '!seen[$0]++' |
+        head -n 30 | sed 's/^/        /'
       ;;
   esac
   return $status
@@ -101,12 +101,15 @@ build() {
   cmake --build "$1" -j "$jobs" "${@:2}" -- -k 0
 }
 
-# run_tests TREE NAME CTEST-ARGUMENTS...; its closing lines are shown, whatever they say.
+# run_tests TREE NAME CTEST-ARGUMENTS...: what those said that failed, and the closing lines whatever they say.
 run_tests() {
   local tree=$1 name=tests-$2
   shift 2
   check "$name" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error "$@"
-  grep -E 'tests passed|tests failed|^Total Test time' $logs/"$name".log | sed 's/^/        /'
+  {
+    awk -f .ci/ctest_failures.awk "$logs/$name.log"
+    grep -E 'No tests|tests passed|^Total Test time' "$logs/$name.log"
+  } | sed 's/^/        /'
 }
 
 check format format

@@ -37,8 +37,7 @@ void refused(const Options& options, std::initializer_list<std::string_view> wor
 
 std::string text_for(const Options& options) {
   const std::string text = text_of(answer(options));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  test::expect_fits(text);
   return unwrapped(text);
 }
 
@@ -286,17 +285,7 @@ TEST(RequestPlan, plans_none_of_which_fits_satisfy_nothing) {
 }
 
 TEST(RequestPlan, plans_on_one_gpu_and_several_rest_on_the_step_that_was_measured) {
-  Resolvers names = test::small_resolvers();
-  names.machine = [](const std::optional<std::string>&) {
-    Machine machine = test::small_machine();
-    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
-                                     256,
-                                     DType::fp32,
-                                     Optimizer::sgd,
-                                     Engine::torch,
-                                     {Seconds(0.2), 0.01, ""}});
-    return machine;
-  };
+  const Resolvers names = test::with_timed_step(Seconds(0.2));
   Options o = question();
   o.networks = {"mlp:width=1024,depth=8"};
   o.strategies = {"ddp", "accumulate=8"};
