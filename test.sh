@@ -101,11 +101,11 @@ build() {
   cmake --build "$1" -j "$jobs" "${@:2}" -- -k 0
 }
 
-# run_tests TREE NAME CTEST-ARGUMENTS...: what those said that failed, and the closing lines whatever they say.
+# run_tests TREE NAME AT-ONCE CTEST-ARGUMENTS...: what those said that failed, and the closing lines whatever they say.
 run_tests() {
-  local tree=$1 name=tests-$2
-  shift 2
-  check "$name" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error "$@"
+  local tree=$1 name=tests-$2 at_once=$3
+  shift 3
+  check "$name" ctest --test-dir "$tree" -j "$at_once" --output-on-failure --no-tests=error "$@"
   {
     awk -f .ci/ctest_failures.awk "$logs/$name.log"
     grep -E 'No tests|tests passed|^Total Test time' "$logs/$name.log"
@@ -114,14 +114,16 @@ run_tests() {
 
 check format format
 if check configure-release cmake --preset ci && check build-release build build; then
-  run_tests build release -LE 'mpi|link'
+  run_tests build release "$jobs" -LE 'mpi|link'
   # Ranks are processes that wait for each other: a machine busy with something else can starve one.
-  run_tests build ranks -L 'mpi|link' --repeat until-pass:3
+  # Those that may run beside others mostly wait; the rest have the machine to themselves.
+  run_tests build ranks $((2 * jobs)) -L 'mpi|link' --repeat until-pass:3
   check headers build build --target header_self_containment
   check tidy tidy
 fi
-if check configure-sanitized cmake --preset dev && check build-sanitized build build/asan; then
-  run_tests build/asan sanitized -LE 'slow|mpi|link'
+if check configure-sanitized cmake --preset dev &&
+  check build-sanitized build build/asan --target ddpx_quick_tests; then
+  run_tests build/asan sanitized "$jobs" -LE 'slow|mpi|link' -E '_NOT_BUILT$' # those of ranks
 fi
 
 echo "checks: $passed passed, $failed failed, $skipped skipped"

@@ -97,7 +97,13 @@ inline Resolvers with_timed_step(Seconds step) {
   return names;
 }
 
-// What --require asks of that network.
+inline Options options_for(const char* network) {
+  Options o;
+  o.networks = {network};
+  return o;
+}
+
+// What --require asks of the default network.
 inline Options requiring(const std::string& requirement) {
   Options o;
   o.requirements = {requirement};
