@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that has to hold before a commit: both build trees without a warning, all tests (the
-# slow ones only where optimized), formatting, lint, and headers that compile alone. Prints one line
-# per check; the logs are in build/test-logs.
+# slow ones and those of ranks only where optimized), formatting, lint, and headers that compile
+# alone. Prints one line per check; the logs are in build/test-logs.
 #
 #   DDPX_TIDY=all ./test.sh     lint every file, not only the changed ones
 #   DDPX_TIDY=none ./test.sh    leave linting out

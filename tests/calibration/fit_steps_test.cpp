@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "calibration/fit.hpp"
+#include "model/network_spec.hpp"
+#include "model/step.hpp"
 #include "tests/calibration/fake_source.hpp"
 
 namespace ddpx {
