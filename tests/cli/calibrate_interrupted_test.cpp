@@ -37,7 +37,7 @@ class CalibrateInterrupted : public Calibrate {
     std::string err;
     double seconds = 0;  // from the mischief on
   };
-  Ending with_mischief(std::function<void(int program, int rank)> mischief) {
+  Ending with_mischief(const std::function<void(int program, int rank)>& mischief) {
     const std::string program = std::string(std::getenv("DDPX_BIN_DIR")) + "/" + kProgram;
     const std::string err = folder_ + "err";
     const std::string raw = folder_ + "raw.json";
@@ -61,9 +61,11 @@ class CalibrateInterrupted : public Calibrate {
       }
     }
     EXPECT_NE(victim, 0) << "no rank has finished a measurement in a minute";
-    if (victim == 0) mischief = [](int program, int) { ::kill(program, SIGKILL); };
     const auto start = std::chrono::steady_clock::now();
-    mischief(pid, victim);
+    if (victim == 0)
+      ::kill(pid, SIGKILL);
+    else
+      mischief(pid, victim);
     int status = 0;
     ::waitpid(pid, &status, 0);
     Ending ending;
