@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "predict/request.hpp"
+#include "tests/predict/asked.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -9,62 +10,58 @@ namespace ddpx {
 namespace {
 
 using test::expect_input_error;
+using test::query;
+using test::query_refused;
 using test::small_resolvers;
-
-Query query(const Options& options) { return query_from(options, small_resolvers()); }
-
-void refused(const Options& options, std::initializer_list<std::string_view> words) {
-  expect_input_error([&] { static_cast<void>(query(options)); }, words);
-}
 
 TEST(Request, formats_and_modes_exclude_one_another) {
   Options o;
   o.csv = o.json = true;
-  refused(o, {"--csv", "--json"});
+  query_refused(o, {"--csv", "--json"});
   o = {};
   o.csv = o.explain = true;
-  refused(o, {"--explain", "--csv"});
+  query_refused(o, {"--explain", "--csv"});
   o = {};
   o.list_links = o.list_machines = true;
-  refused(o, {"--list-links", "--list-machines"});
+  query_refused(o, {"--list-links", "--list-machines"});
   o = {};
   o.list_links = true;
   o.gpus = "4";
-  refused(o, {"--gpus", "cannot change what --list-links prints"});
+  query_refused(o, {"--gpus", "cannot change what --list-links prints"});
   o = {};
   o.list_machines = o.json = true;
-  refused(o, {"--json", "--list-machines"});
+  query_refused(o, {"--json", "--list-machines"});
 }
 
 TEST(Request, a_sweep_and_what_it_varies_are_not_both_given) {
   Options o;
   o.sweep = "batch=64:4096";
-  refused(o, {"--sweep", "needs a --network"});
+  query_refused(o, {"--sweep", "needs a --network"});
   o.networks = {"mlp:width=1024"};
   o.batch = "256";
-  refused(o, {"--batch", "--sweep"});
+  query_refused(o, {"--batch", "--sweep"});
   o.batch.reset();
   EXPECT_EQ(query(o).batches.size(), 7U);
   o.sweep = "width=256:8192";
-  refused(o, {"--network", "sets width"});
+  query_refused(o, {"--network", "sets width"});
   o.sweep = "depth=2:16";
   EXPECT_EQ(query(o).networks.front().sweep.size(), 4U);
   o.sweep = "colour=2:16";
-  refused(o, {"colour", "width"});
+  query_refused(o, {"colour", "width"});
   o.networks = {"model.json"};
-  refused(o, {"--sweep", "model.json", "colour"});
+  query_refused(o, {"--sweep", "model.json", "colour"});
 }
 
 TEST(Request, nothing_is_given_twice) {
   Options o;
   o.networks = {"mlp:width=1024,depth=8", "mlp:depth=8,width=1024"};
-  refused(o, {"--network", "given twice"});
+  query_refused(o, {"--network", "given twice"});
   o = {};
   o.links = {"pcie", "pcie3"};  // both resolve to one link
-  refused(o, {"--link", "'pcie3'", "already given"});
+  query_refused(o, {"--link", "'pcie3'", "already given"});
   o = {};
   o.strategies = {"ddp", "ddp"};
-  refused(o, {"--strategy", "same"});
+  query_refused(o, {"--strategy", "same"});
 }
 
 TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
@@ -75,17 +72,17 @@ TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
   };
   Options o = one();
   o.links = {"pcie"};
-  refused(o, {"--link", "one GPU"});
+  query_refused(o, {"--link", "one GPU"});
   o = one();
   o.scaling = "strong";
-  refused(o, {"--scaling", "one GPU"});
+  query_refused(o, {"--scaling", "one GPU"});
   o = one();
   o.crossover = true;
-  refused(o, {"--crossover", "one GPU"});
+  query_refused(o, {"--crossover", "one GPU"});
   o = one();
   for (const char* words : {"ddp,compress=fp16", "accumulate=8,bucket=25MiB", "fsdp", "no-sync"}) {
     o.strategies = {words};
-    refused(o, {"--strategy", words, "one GPU", "accumulate=K"});
+    query_refused(o, {"--strategy", words, "one GPU", "accumulate=K"});
   }
   EXPECT_EQ(run(query(one())).rows.size(), 6U);
 }
@@ -112,9 +109,9 @@ TEST(Request, a_link_inside_nodes_of_one_gpu_is_refused_and_cited_nowhere) {
   o.gpus = "8x1";
   o.inter_link = "fast";
   o.links = {"pcie"};
-  refused(o, {"--link", "'8x1' has one in each", "nothing travels over it"});
+  query_refused(o, {"--link", "'8x1' has one in each", "nothing travels over it"});
   o.gpus = "1,2x1,8x1";
-  refused(o, {"--link"});
+  query_refused(o, {"--link"});
   o.gpus = "2,8x1";
   EXPECT_EQ(query(o).links.front().name, "pcie");
   o.gpus = "8x1";
@@ -130,7 +127,7 @@ TEST(Request, a_link_that_nothing_crosses_is_refused) {
   Options o;
   o.links = {"pcie"};
   o.strategies = {"no-sync"};
-  refused(o, {"--link", "exchanges nothing"});
+  query_refused(o, {"--link", "exchanges nothing"});
   o.strategies = {"no-sync", "ddp"};
   EXPECT_EQ(query(o).strategies.size(), 2U);
 }
