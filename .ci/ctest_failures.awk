@@ -15,7 +15,8 @@
   }
   next
 }
-/^ *Start +[0-9]+: / || /^[0-9]+% tests passed/ { telling = 0 }
+/^ *Start +[0-9]+: / { telling = 0 }
+/^[0-9]+% tests passed/ { telling = 0; ended = 1 }
 /^The following tests FAILED:/ { listing = 1; next }
 listing && /^[ \t]*[0-9]+ - / { failed[++count] = $3; how[$3] = substr($0, index($0, "(")); next }
 # What GoogleTest says of every test.
@@ -23,6 +24,11 @@ listing && /^[ \t]*[0-9]+ - / { failed[++count] = $3; how[$3] = substr($0, index
 telling { said[name] = said[name] "  " $0 "\n"; lines[name]++ }
 
 END {
+  if (!ended) # by a signal: what had failed by then
+    for (name in tries) {
+      failed[++count] = name
+      how[name] = "(of a run that did not end)"
+    }
   for (i = 1; i <= count; i++) {
     name = failed[i]
     lost[name] = 1
