@@ -44,17 +44,21 @@ if ((${#missing[@]})); then
     fi
   fi
   apt() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" >&2 </dev/null
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 \
+      -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 "$@" >&2 </dev/null
   }
 
-  # Mirrors fail for a moment now and then.
+  # Mirrors fail for a moment now and then, or have moved on since their lists were read: both are
+  # asked again, and what was downloaded is kept.
   for attempt in 1 2 3; do
-    apt update && break
-    ((attempt < 3)) || fail "apt-get update failed three times (see above); is the network reachable?"
-    sleep $((attempt * 5))
+    did=update
+    if apt update; then
+      did=install
+      apt install -y --no-install-recommends "${missing[@]}" && break
+    fi
+    ((attempt < 3)) || fail "apt-get $did failed three times (see above); is the network reachable? By hand, as root: $by_hand"
+    sleep $((attempt * 10))
   done
-  apt install -y --no-install-recommends "${missing[@]}" ||
-    fail "apt-get could not install the packages (see above); by hand, as root: $by_hand"
 fi
 
 # An old distribution installs happily and then fails far from the cause.

@@ -78,8 +78,7 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
       throw InputError("--batch", "'" + shown(*options.batch) + "' leaves ranks without a sample");
   } else {
     job.batch_per_rank = job.gpus;  // cancels: t1 is the time of this batch, whatever it was
-    const bool of_samples = options.straggler && options.straggler->starts_with("samples=");
-    if (of_samples && known.sample_spread > 0)
+    if (gives_sample_spread(options) && known.sample_spread > 0)
       throw InputError("--batch", "is missing: the spread of samples settles over a rank's batch");
     known.sample_spread = 0;
   }

@@ -155,10 +155,14 @@ void use_delay(Job& job, const Options& options) {
   if (options.straggler->starts_with(kSpread)) job.straggler = 0;
 }
 
+bool gives_sample_spread(const Options& options) {
+  return options.straggler && options.straggler->starts_with(kSamples);
+}
+
 void use_spread(Machine& machine, const Options& options) {
   if (!options.straggler) return;
   const std::string& text = *options.straggler;
-  if (text.starts_with(kSamples)) {
+  if (gives_sample_spread(options)) {
     const double spread =
         parse_percent("--straggler samples", text.substr(kSamples.size()), kMostSampleSpread);
     // A model known by its step alone has a spread that is not the machine's.

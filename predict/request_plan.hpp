@@ -8,8 +8,10 @@ namespace ddpx {
 
 // --loader-rate, --imbalance and --straggler of one rank. Throws InputError.
 void use_conditions(Query& query, const Options& options);
-// --straggler spread=P, the machine's own spread otherwise.
+// --straggler spread=P or samples=P, the machine's own spread otherwise.
 void use_spread(Machine& machine, const Options& options);
+// Whether --straggler says how far samples differ.
+[[nodiscard]] bool gives_sample_spread(const Options& options);
 // How far --straggler says one rank is behind, where it says that.
 void use_delay(Job& job, const Options& options);
 [[nodiscard]] Loader loader_of(const std::string& text);

@@ -59,17 +59,6 @@ std::optional<std::string> contents(const std::string& path) {
   return std::move(text).str();
 }
 
-// How much longer than alone work takes on a host with more to do than cores: ranks that yield to
-// others look stuck before they are. 1 on a host that is not overloaded.
-double busyness() {
-  constexpr double kOrdinary = 1.5;  // running processes per core, ours among them
-  constexpr double kMost = 4;
-  double load = 0;
-  if (::getloadavg(&load, 1) != 1) return 1;
-  const double cores = std::max(1.0, static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  return std::clamp(load / cores / kOrdinary, 1.0, kMost);
-}
-
 // What a child had to say, in one line: its first line that is no frame.
 std::string first_words(const std::string& output) {
   std::istringstream lines(output);
@@ -114,6 +103,15 @@ void remove_abandoned_jobs() {
 }
 
 }  // namespace
+
+double busyness() {
+  constexpr double kOrdinary = 1.5;  // running processes per core, ours among them
+  constexpr double kMost = 4;
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return 1;
+  const double cores = std::max(1.0, static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::clamp(load / cores / kOrdinary, 1.0, kMost);
+}
 
 std::string file_name(std::string name) {
   for (char& c : name) {

@@ -67,6 +67,11 @@ class RankJob {
   JobProgress progress_;
 };
 
+// How many times longer than alone work takes now, from the load of the last minute: 1 on a host
+// that is not overloaded, 4 at most. A RankJob's limits `come` and `hang` are longer by it, since
+// ranks that yield to others look stuck before they are.
+[[nodiscard]] double busyness();
+
 // On a rank that a RankJob started: JobOptions::work. Throws DeviceError.
 [[nodiscard]] std::string given_work(const RankPlace& place);
 

@@ -29,12 +29,7 @@ TextTable::Widths TextTable::widths(bool roomy) const {
   return widths;
 }
 
-std::size_t TextTable::width(std::size_t words) const {
-  Widths all = widths(true);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (columns_[i].left) all[i] = std::min(all[i], words);
-  return side_by_side(all);
-}
+std::size_t TextTable::width() const { return side_by_side(widths(true)); }
 
 // Words give way as far as they can be read.
 TextTable::Widths TextTable::side_by_side_within(std::size_t within) const {

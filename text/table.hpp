@@ -23,8 +23,8 @@ class TextTable {
       : columns_(std::move(columns)), keys_(keys) {}
 
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // Of the whole table side by side, cells of words broken at `words`.
-  [[nodiscard]] std::size_t width(std::size_t words = static_cast<std::size_t>(-1)) const;
+  // Of the whole table side by side, no cell broken.
+  [[nodiscard]] std::size_t width() const;
   // One line per row, the heads above; in bands where that is wider than columns().
   [[nodiscard]] std::string text() const;
 

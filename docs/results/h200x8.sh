@@ -89,7 +89,7 @@ if [[ ${DRY:-} ]]; then
   torch_run=(--processes 1 --seconds 0.05 --patience 90 --keep-going)
   captures=("gpt:layers=2,hidden=64,heads=4,sequence=16,vocabulary=300 4 gpt-162m")
   capture=()
-  native_most=14 torch_most=60 which=tiny
+  native_most=60 torch_most=60 which=tiny
 fi
 
 begun=$SECONDS

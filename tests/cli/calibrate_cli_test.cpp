@@ -1,119 +1,17 @@
 // ddpx-calibrate with real ranks, as a user runs it, and as things go wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <csignal>
-#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <thread>
 
-#include "tests/support/program.hpp"
+#include "tests/cli/calibrate_cli.hpp"
 #include "tests/support/small_disk.hpp"
 
 namespace ddpx::test {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
-using testing::AnyOf;
 using testing::HasSubstr;
-
-constexpr const char* kProgram = "ddpx-calibrate";
-// Small enough for seconds, whatever else the machine does.
-const std::vector<std::string> kTiny{"--widths", "64,128",        "--batches",
-                                     "8",        "--collectives", "all_reduce",
-                                     "--dtypes", "fp32",          "--quick"};
-
-std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-// In the environment of all that this test starts, so that others' ranks are not taken for its own.
-std::string mark() { return "DDPX_TEST_MARK=" + std::to_string(::getpid()); }
-
-// Processes of the program that are ranks of ours.
-std::vector<int> rank_processes() {
-  std::vector<int> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream comm(entry.path() / "comm");
-    std::string name;
-    std::getline(comm, name);
-    if (name != kProgram) continue;
-    const std::string environment = slurp(entry.path() / "environ");
-    if (environment.find("DDPX_JOB_DIRECTORY=") != std::string::npos &&
-        environment.find(mark()) != std::string::npos)
-      found.push_back(std::stoi(entry.path().filename()));
-  }
-  return found;
-}
-
-int rank_of(int pid) {
-  const std::string environment = slurp("/proc/" + std::to_string(pid) + "/environ");
-  const std::size_t at = environment.find("OMPI_COMM_WORLD_RANK=");
-  return at == std::string::npos ? -1 : std::stoi(environment.substr(at + 21));
-}
-
-class Calibrate : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "ddpx-calibrate-" + std::to_string(::getpid()) + "/";
-    fs::create_directories(folder_);
-    ::setenv("DDPX_TEST_MARK", std::to_string(::getpid()).c_str(), 1);
-    ::setenv("ASAN_OPTIONS", "detect_leaks=0", 0);  // Open MPI never frees all it took
-  }
-  void TearDown() override {
-    EXPECT_TRUE(rank_processes().empty()) << "a rank is left";
-    fs::remove_all(folder_);
-  }
-
-  // Starts a calibration, does `mischief` to the process id of rank 1 once it measures, and waits.
-  struct Ending {
-    int exit_code = -1;
-    std::string err;
-    double seconds = 0;  // from the mischief on
-  };
-  Ending with_mischief(const std::function<void(int program, int rank)>& mischief) {
-    const std::string program = std::string(std::getenv("DDPX_BIN_DIR")) + "/" + kProgram;
-    const std::string err = folder_ + "err";
-    const std::string raw = folder_ + "raw.json";
-    const int pid = ::fork();
-    if (pid == 0) {
-      ::freopen(err.c_str(), "w", stderr);
-      ::freopen("/dev/null", "w", stdout);
-      ::execl(program.c_str(), kProgram, "--full", "-o", (folder_ + "m.json").c_str(),
-              "--measurements", raw.c_str(), nullptr);
-      ::_exit(127);
-    }
-    int victim = 0;
-    for (int i = 0; i < 300 && victim == 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      for (int rank : rank_processes()) victim = rank_of(rank) == 1 ? rank : victim;
-    }
-    std::this_thread::sleep_for(std::chrono::seconds(4));  // some measurements are finished
-    const auto start = std::chrono::steady_clock::now();
-    mischief(pid, victim);
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    Ending ending;
-    ending.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    ending.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    ending.err = slurp(err);
-    return ending;
-  }
-
-  void expect_kept() const {
-    EXPECT_FALSE(fs::exists(folder_ + "m.json"));
-    EXPECT_THAT(slurp(folder_ + "raw.json"), HasSubstr("ddpx.measurements"));
-  }
-
-  std::string folder_;
-};
 
 TEST_F(Calibrate, measures_and_fits_and_the_machine_can_be_fitted_again_from_the_raw_file) {
   const std::string machine = folder_ + "m.json";
@@ -203,44 +101,14 @@ TEST_F(Calibrate, a_dry_run_shows_the_plan_and_starts_nothing) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("products in fp32"), HasSubstr("of 300 s")));
 }
 
-TEST_F(Calibrate, a_killed_rank_ends_it_within_ten_seconds_and_keeps_what_was_finished) {
-  const Ending ending = with_mischief([](int, int rank) { ::kill(rank, SIGKILL); });
-  EXPECT_EQ(ending.exit_code, 3);
-  EXPECT_LT(ending.seconds, 10);
-  EXPECT_THAT(ending.err, AllOf(HasSubstr("rank 1 was killed"), HasSubstr(" in "),
-                                HasSubstr("measurements are kept in " + folder_ + "raw.json")));
-  expect_kept();
-}
-
-TEST_F(Calibrate, a_stopped_rank_ends_it_within_ten_seconds_and_keeps_what_was_finished) {
-  const Ending ending = with_mischief([](int, int rank) { ::kill(rank, SIGSTOP); });
-  EXPECT_EQ(ending.exit_code, 3);
-  EXPECT_LT(ending.seconds, 10);
-  EXPECT_THAT(ending.err, AllOf(HasSubstr("rank 1 is stopped"), HasSubstr(" in ")));
-  expect_kept();
-}
-
-TEST_F(Calibrate, an_interrupt_ends_it_with_130_and_keeps_what_was_finished) {
-  const Ending ending = with_mischief([](int program, int) { ::kill(program, SIGINT); });
-  EXPECT_EQ(ending.exit_code, 130);
-  EXPECT_LT(ending.seconds, 10);
-  EXPECT_THAT(ending.err, HasSubstr("interrupted; "));
-  expect_kept();
-}
-
-TEST_F(Calibrate, termination_is_the_same) {
-  const Ending ending = with_mischief([](int program, int) { ::kill(program, SIGTERM); });
-  EXPECT_EQ(ending.exit_code, 130);
-  EXPECT_LT(ending.seconds, 10);
-  expect_kept();
-}
-
 TEST_F(Calibrate, a_folder_that_does_not_exist_is_refused_before_anything_is_measured) {
-  const auto start = std::chrono::steady_clock::now();
+  // Whoever starts ranks says that there is no mpirun.
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
   const ProgramResult result = run_program(kProgram, with(kTiny, {"-o", "/nowhere/m.json"}));
+  ::setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("--output"), HasSubstr("/nowhere/m.json")));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST_F(Calibrate, a_full_disk_is_said_in_one_line_and_leaves_no_half_file) {

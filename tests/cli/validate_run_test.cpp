@@ -41,6 +41,28 @@ class ValidateRun : public test::ProgramTest {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return test::run_program("ddpx-validate", all);
   }
+  // Does `action` once both ranks of the second process set that has a rank 1, which is $p, say on
+  // their job's board that they train: a set is finished by then. Whose command line matches
+  // `pattern` is a rank of this test.
+  void while_the_second_set_trains(const std::string& pattern, const std::string& action) const {
+    io::write_text(path("meanwhile.sh"), R"sh(
+      first=
+      for i in $(seq 4000); do
+        for p in $(pgrep -f -- "--as-rank cpu.*$1"); do
+          variable() { tr '\0' '\n' </proc/$p/environ | sed -n "s/^$1=//p"; }
+          [ "$(variable OMPI_COMM_WORLD_RANK)" = 1 ] || continue
+          first=${first:-$p}
+          [ $p = $first ] && continue
+          [ $(grep -ao "$1" "$(variable DDPX_JOB_DIRECTORY)/board" | wc -l) -ge 2 ] || continue
+          )sh" + action + R"sh(
+          exit 0
+        done
+        sleep 0.05
+      done)sh");
+    const std::string command = "bash " + test::shell_quoted(path("meanwhile.sh")) + " " +
+                                test::shell_quoted(pattern) + " 2>/dev/null &";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  }
   [[nodiscard]] Runs runs() const {
     return io::runs_from_json(io::read_text(path("runs.json")), path("runs.json"));
   }
@@ -219,22 +241,8 @@ TEST_F(ValidateRun, without_permission_to_write_nothing_is_run) {
   EXPECT_EQ(result.left, "filler\n");
 }
 
-// Interrupts during the second process set that has a rank 1: something is finished by then.
 TEST_F(ValidateRun, an_interrupt_ends_it_with_130_leaves_no_process_and_what_is_finished_is_kept) {
-  io::write_text(path("interrupt.sh"), R"(
-    first=
-    for i in $(seq 2000); do
-      for p in $(pgrep -f -- '--as-rank cpu.*width=77[8]'); do
-        tr '\0' '\n' </proc/$p/environ | grep -q '^OMPI_COMM_WORLD_RANK=1$' || continue
-        first=${first:-$p}
-        [ $p = $first ] && continue
-        sleep 0.3
-        pkill -INT -f 'ddpx-validate --run .*width=77[8]'
-        exit 0
-      done
-      sleep 0.05
-    done)");
-  ASSERT_EQ(std::system(("bash " + path("interrupt.sh") + " 2>/dev/null &").c_str()), 0);
+  while_the_second_set_trains("width=77[8]", "pkill -INT -f 'ddpx-validate --run .*width=77[8]'");
   const ProgramResult result =
       run({"--network", "mlp:width=778,depth=4", "--batch", "32", "--link", kLink});
   EXPECT_EQ(result.exit_code, 130) << result.err;
@@ -244,20 +252,9 @@ TEST_F(ValidateRun, an_interrupt_ends_it_with_130_leaves_no_process_and_what_is_
   EXPECT_NE(std::system("pgrep -f -- '--as-rank cpu.*width=77[8]' >/dev/null"), 0);
 }
 
-// Kills rank 1 of the second process set that has one: something is finished by then.
 TEST_F(ValidateRun,
        a_killed_rank_ends_the_run_is_named_leaves_no_process_and_what_is_finished_is_kept) {
-  io::write_text(path("kill.sh"), R"(
-    first=
-    for i in $(seq 2000); do
-      for p in $(pgrep -f -- '--as-rank cpu.*width=77[7]'); do
-        tr '\0' '\n' </proc/$p/environ | grep -q '^OMPI_COMM_WORLD_RANK=1$' || continue
-        first=${first:-$p}
-        [ $p = $first ] || { sleep 0.3; kill -9 $p; exit 0; }
-      done
-      sleep 0.05
-    done)");
-  ASSERT_EQ(std::system(("bash " + path("kill.sh") + " 2>/dev/null &").c_str()), 0);
+  while_the_second_set_trains("width=77[7]", "kill -9 $p");
   const ProgramResult result =
       run({"--network", "mlp:width=777,depth=4", "--batch", "32", "--link", kLink});
   EXPECT_EQ(result.exit_code, 3) << result.err;

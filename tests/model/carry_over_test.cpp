@@ -12,18 +12,8 @@
 namespace ddpx {
 namespace {
 
-Link by_figures(Topology topology = Topology::nvlink) {
-  Link link;
-  link.name = "figures";
-  link.topology = topology;
-  link.latency = {Seconds(1e-5), 0.1, ""};
-  link.bandwidth = {BytesPerSecond(2e10), 0.05, ""};
-  return link;
-}
-
-CollectiveCall call(double bytes, int ranks, Collective kind = Collective::all_reduce) {
-  return {kind, DType::fp32, Bytes(bytes), ranks};
-}
+using test::by_figures;
+using test::call;
 
 TEST(CarryOver, to_another_count_follows_the_rings_volume) {
   Link link = test::line_link(0, 1e9);  // two ranks: 1 GB/s of bus bandwidth

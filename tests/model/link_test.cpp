@@ -13,6 +13,9 @@
 namespace ddpx {
 namespace {
 
+using test::by_figures;
+using test::call;
+
 // A ring that moves its chunks: in every step each rank sends one to its neighbour, all at once,
 // and the step lasts as long as its slowest message.
 struct Ring {
@@ -79,19 +82,6 @@ TEST(RingTime, of_one_rank_is_nothing) {
   EXPECT_EQ(ring_steps(Collective::all_reduce, 1), 0);
   const CollectiveCall alone{Collective::all_reduce, DType::fp32, Bytes(1e9), 1};
   EXPECT_EQ(ring_time(alone, Seconds(1), BytesPerSecond(1)), Seconds{});
-}
-
-Link by_figures(Topology topology = Topology::nvlink) {
-  Link link;
-  link.name = "figures";
-  link.topology = topology;
-  link.latency = {Seconds(1e-5), 0.1, ""};
-  link.bandwidth = {BytesPerSecond(2e10), 0.05, ""};
-  return link;
-}
-
-CollectiveCall call(double bytes, int ranks, Collective kind = Collective::all_reduce) {
-  return {kind, DType::fp32, Bytes(bytes), ranks};
 }
 
 TEST(LinkPrice, of_one_rank_is_nothing) {

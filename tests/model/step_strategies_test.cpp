@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/support/paper_step.hpp"
 
 namespace ddpx {
@@ -104,181 +102,6 @@ TEST(Optimizers, have_a_bandwidth_of_their_own_where_it_was_measured) {
   EXPECT_DOUBLE_EQ(term(step(m, Link{}, job), Term::optimizer), 14);
 }
 
-TEST(Gaps, cost_each_kernel_but_products_which_have_theirs) {
-  // One optimizer.
-  Machine m = machine();
-  m.kernel_gap.value = Seconds(0.1);
-  EXPECT_NEAR(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 0.1, 1e-12);
-}
-
-TEST(Gaps, are_longer_between_all_kernels_of_a_step_with_collectives) {
-  // Three products forward and five backward take 0.2 more each; three copies in and three out, and
-  // the optimizer, 0.3 each.
-  Machine m = machine();
-  m.kernel_gap.value = Seconds(0.1);
-  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
-  Job job = one_bucket_per_tensor();
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 8 * 0.2 + 7 * 0.3, 1e-6);
-  job.strategy = parse_strategy("no-sync");
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 0.1, 1e-12);
-}
-
-TEST(Gaps, are_longer_in_the_steps_of_the_engine_that_has_them_so) {
-  Machine m = machine();
-  m.longer_gap[0] = Estimate<Seconds>{Seconds(0.5), 0.0, ""};
-  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
-  Job job = one_bucket_per_tensor();
-  job.engine = Engine::torch;
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 15 * 0.2, 1e-6);
-  job.engine = Engine::native;
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 15 * 0.5, 1e-6);
-}
-
-TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
-  // Half the work of 8 s and of the optimizer's gap; eight products and seven kernels 0.2 longer,
-  // six copies with their gap of 0.1.
-  Machine m = machine();
-  m.kernel_gap.value = Seconds(0.1);
-  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
-  const WorkScale scale{0.25, nullptr};  // on several GPUs its root
-  const Link link = line_link(0, 1e15);
-  const Network network = test::three_layers();
-  const StepModel model(m, ProductTable(m, DType::fp32), link, network, one_bucket_per_tensor(),
-                        scale);
-  EXPECT_NEAR(model.run().total().value(), 4 + 0.5 * 0.1 + 15 * 0.2 + 6 * 0.1, 1e-6);
-}
-
-TEST(Gaps, lie_within_products_that_are_split) {
-  // 64 x 64 outputs in tiles of 16 x 16: 16 blocks are one kernel, 64 four splits and their sum.
-  Machine m = machine();
-  m.kernel_gap.value = Seconds(0.1);
-  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
-  const double whole = total(step(m, line_link(0, 1e15), one_bucket_per_tensor()));
-  for (ProductPoint& p : m.products) p.grid = KernelGrid{64, 1, false, {16, 16}, 16};
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), one_bucket_per_tensor())) - whole, 8 * 0.2, 1e-6);
-  for (ProductPoint& p : m.products) p.grid->blocks = 16;
-  EXPECT_NEAR(total(step(m, line_link(0, 1e15), one_bucket_per_tensor())), whole, 1e-6);
-}
-
-TEST(Hosts, bound_a_step_that_the_device_does_not) {
-  Machine m = machine();
-  HostCosts host;
-  host.step_per_tensor.value = Seconds(4);
-  host.extra_micro_batch.value = Seconds(2);
-  host.sync_per_tensor.value = Seconds(1);
-  host.per_bucket.value = Seconds(1);
-  host.hook_per_bucket.value = Seconds(3);
-  host.fsdp.value = Seconds(20);
-  m.host[static_cast<std::size_t>(Engine::torch)] = host;
-  Job job = one_bucket_per_tensor(1);
-  const Step one = step(m, Link{}, job);
-  EXPECT_DOUBLE_EQ(total(one), 12);  // 3 tensors x 4 s
-  EXPECT_DOUBLE_EQ(term(one, Term::host), 4);
-  EXPECT_EQ(one.bound_by(), BoundBy::host);
-
-  job.gpus = 2;
-  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 3 + 3);
-  job.strategy.compression = DType::fp16;
-  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 3 + 3 + 9);
-  job.strategy.compression.reset();
-  job.strategy.micro_batches = 3;
-  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 3 * 12 + 2 * 2 + 6);
-  job.strategy = parse_strategy("fsdp");
-  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12 + 20);
-  job.strategy = parse_strategy("no-sync");
-  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e6), job)), 12);
-
-  job.engine = Engine::native;  // whose host costs are not known: never host-bound
-  EXPECT_EQ(term(step(m, line_link(0, 1e6), job), Term::host), 0);
-}
-
-TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and_tensor) {
-  Machine m = machine();
-  HostCosts host;
-  host.step_per_tensor.value = Seconds(4);
-  host.sync_per_tensor.value = Seconds(1);
-  host.per_bucket.value = Seconds(1);
-  host.fsdp.value = Seconds(20);
-  host.step = Estimate<Seconds>{Seconds(10), 0, ""};
-  host.sync = Estimate<Seconds>{Seconds(5), 0, ""};
-  m.host[static_cast<std::size_t>(Engine::torch)] = host;
-  const Link link = line_link(0, 1e6);
-  Job job = one_bucket_per_tensor(2);
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3);
-  job.strategy.micro_batches = 2;
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 2 * (10 + 12) + 5 + 3 + 3);
-  job.strategy.micro_batches = 1;
-  job.strategy.compression = DType::fp16;
-  m.host[static_cast<std::size_t>(Engine::torch)]->hook = Estimate<Seconds>{Seconds(7), 0, ""};
-  m.host[static_cast<std::size_t>(Engine::torch)]->hook_per_bucket.value = Seconds(2);
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 10 + 12 + 5 + 3 + 3 + 7 + 2 * 3);
-  // Three blocks: two gathers and a scatter each, of which two are in the first cost; three
-  // tensors.
-  job.strategy = parse_strategy("fsdp=block");
-  Network blocks = test::three_layers();
-  for (std::size_t i = 0; i < blocks.layers.size(); ++i)
-    blocks.layers[i].block = static_cast<int>(i);
-  auto& costs = *m.host[static_cast<std::size_t>(Engine::torch)];
-  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 20 + 7);
-  costs.fsdp_block = Estimate<Seconds>{Seconds(30), 0, ""};
-  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 7);
-  costs.fsdp_launch = Estimate<Seconds>{Seconds(2), 0, ""};
-  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7);
-  costs.fsdp_per_tensor = Estimate<Seconds>{Seconds(6), 0, ""};
-  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 10 + 12 + 30 + 2 * 7 + 6 * 3);
-}
-
-TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shards) {
-  Machine m = machine();
-  HostCosts host;
-  host.step_per_tensor.value = Seconds(100);
-  host.adamw_per_tensor = Estimate<Seconds>{Seconds(10), 0, ""};
-  host.fsdp_adamw_per_tensor = Estimate<Seconds>{Seconds(40), 0, ""};
-  m.host[static_cast<std::size_t>(Engine::torch)] = host;
-  const Link link = line_link(0, 1e6);
-  Job job = one_bucket_per_tensor(1);
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * 100);
-  job.optimizer = Optimizer::adamw;
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (100 + 10));
-  // The update comes once in a step, whatever the number of micro-batches.
-  job.strategy.micro_batches = 2;
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (2 * 100 + 10));
-  job = one_bucket_per_tensor(2);
-  job.optimizer = Optimizer::adamw;
-  job.strategy = parse_strategy("fsdp=block");
-  Network blocks = test::three_layers();
-  for (std::size_t i = 0; i < blocks.layers.size(); ++i)
-    blocks.layers[i].block = static_cast<int>(i);
-  EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 3 * (100 + 10 + 40));
-}
-
-TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
-  Machine m = machine();
-  HostCosts host;
-  host.step_per_tensor = {Seconds(100), 0.03, ""};  // 300 s, +- 9
-  host.step = Estimate<Seconds>{Seconds(100), 0.12, ""};
-  host.spread = 0.05;
-  m.host[static_cast<std::size_t>(Engine::torch)] = host;
-  const Link link;
-  const Network& network = test::three_layers();
-  const Job job = one_bucket_per_tensor(1);
-  Shift shift;
-  shift.z[static_cast<std::size_t>(Source::host)] = 1;
-  // hypot(9, 12) of 400, and 5 %.
-  EXPECT_NEAR(total(StepModel(m, link, network, job).run(shift)),
-              400 * (1 + std::hypot(15.0 / 400, 0.05)), 1e-9);
-}
-
-TEST(Hosts, that_replay_a_graph_bound_nothing) {
-  Machine m = machine();
-  m.host[static_cast<std::size_t>(Engine::native)].emplace().step_per_tensor.value = Seconds(4);
-  Job job = one_bucket_per_tensor(1);
-  job.engine = Engine::native;
-  EXPECT_DOUBLE_EQ(total(step(m, Link{}, job)), 12);
-  job.graphs = true;
-  EXPECT_DOUBLE_EQ(total(step(m, Link{}, job)), 8);
-}
-
 TEST(Autocast, casts_weights_forward_their_gradients_backward_and_the_samples) {
   // 500,000 parameters a layer and inputs a sample: at 3 MB/s a second for each layer's weights and
   // for its gradients, and one for the sample.
@@ -292,14 +115,6 @@ TEST(Autocast, casts_weights_forward_their_gradients_backward_and_the_samples) {
   EXPECT_NEAR(term(s, Term::backward), 5 + 3, 1e-12);
 }
 
-TEST(Hosts, that_keep_up_cost_nothing) {
-  Machine m = machine();
-  HostCosts host;
-  host.step_per_tensor.value = Seconds(2.6);
-  m.host[static_cast<std::size_t>(Engine::torch)] = host;
-  EXPECT_DOUBLE_EQ(total(step(m, Link{}, one_bucket_per_tensor(1))), 8);
-}
-
 TEST(Ranks, wait_for_the_slowest_by_the_expected_maximum_of_their_spread) {
   Machine m = machine();
   m.rank_spread = 0.1;
@@ -307,51 +122,6 @@ TEST(Ranks, wait_for_the_slowest_by_the_expected_maximum_of_their_spread) {
   EXPECT_NEAR(term(s, Term::imbalance), 0.1 * 0.5642 * 8, 1e-4);
   EXPECT_NEAR(total(s), 11 + 0.1 * 0.5642 * 8, 1e-4);
   EXPECT_EQ(term(step(m, Link{}, one_bucket_per_tensor(1)), Term::imbalance), 0);
-}
-
-TEST(Frameworks, add_what_they_take_to_every_synchronised_backward) {
-  Machine m = machine();
-  m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
-  Job job = one_bucket_per_tensor();
-  const Link link = line_link(0, 1e6);
-  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
-  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 11 + 2);
-  // Of forward and backward, 8 s, at most a quarter.
-  m.framework = FrameworkCost{{Seconds(20), 0, ""}, 0.25};
-  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
-  job.strategy = parse_strategy("accumulate=3,bucket=1KB");
-  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 2);
-  job.strategy = parse_strategy("accumulate=3,bucket=1KB,sync=every");
-  EXPECT_DOUBLE_EQ(term(step(m, link, job), Term::framework), 6);
-  job.strategy = parse_strategy("no-sync");
-  EXPECT_EQ(term(step(m, link, job), Term::framework), 0);
-  EXPECT_EQ(term(step(m, Link{}, one_bucket_per_tensor(1)), Term::framework), 0);
-}
-
-TEST(Frameworks, are_uncertain_as_the_host_is) {
-  Machine m = machine();
-  m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
-  const Link link = line_link(0, 1e6);
-  const Network network = test::three_layers();
-  const StepModel model(m, link, network, one_bucket_per_tensor());
-  ASSERT_TRUE(model.depends_on(Source::host));
-  Shift shift;
-  shift.z[static_cast<std::size_t>(Source::host)] = 1;
-  EXPECT_DOUBLE_EQ(model.run(shift).total().value(), 11 + 3);
-  m.framework.reset();
-  EXPECT_FALSE(StepModel(m, link, network, one_bucket_per_tensor()).depends_on(Source::host));
-}
-
-TEST(Coordinators, take_a_bucket_up_half_a_cycle_late) {
-  // Buckets of 2 s complete at 5, 7 and 8: 5-7, 7-9, 9-11; half a second later each the first is.
-  Job job = one_bucket_per_tensor();
-  const Link link = line_link(0, 1e6);
-  ASSERT_DOUBLE_EQ(total(step(machine(), link, job)), 11);
-  job.strategy.cycle = Seconds(1);
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 11.5);
-  // Behind backward all three wait for the same look.
-  job.strategy.overlap = false;
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 8 + 6 + 0.5);
 }
 
 TEST(SustainedClocks, slow_products_and_nothing_else) {

@@ -3,18 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "predict/table.hpp"
 #include "predict/text.hpp"
 #include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_fits.hpp"
 #include "tests/support/expect_input_error.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
+using test::expect_fits;
 using test::expect_input_error;
+using test::requiring;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -23,18 +24,6 @@ Options rank() {
   o.rank_strategies = true;
   o.networks = {"mlp:width=1024,depth=8"};
   return o;
-}
-
-Options require(const std::string& requirement) {
-  Options o;
-  o.requirements = {requirement};
-  o.networks = {"mlp:width=1024,depth=8"};
-  return o;
-}
-
-void expect_fits(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
 }
 
 TEST(RankStrategies, is_a_table_of_80_columns_with_marks_and_notes) {
@@ -75,7 +64,7 @@ TEST(RankStrategies, says_of_a_strategy_what_its_forecast_alone_says) {
 }
 
 TEST(RankStrategies, what_only_plans_answer_is_refused_beside_it) {
-  for (Options o : {rank(), require("speedup=1.5")}) {
+  for (Options o : {rank(), requiring("speedup=1.5")}) {
     o.samples = "1M";
     o.deadline = "1h";
     expect_input_error([&] { static_cast<void>(answer(o)); }, {"--samples", "cannot change"});
@@ -104,7 +93,7 @@ TEST(GpuMemory, leaves_out_plans_that_do_not_fit_and_says_so) {
 }
 
 TEST(GpuMemory, is_what_a_forecast_and_a_requirement_warn_of) {
-  for (Options o : {Options{}, require("speedup=1.0001")}) {
+  for (Options o : {Options{}, requiring("speedup=1.0001")}) {
     o.networks = {"mlp:width=1024,depth=8"};
     EXPECT_TRUE(answer(o).warnings.empty());
     o.gpu_memory = "10MB";
@@ -174,10 +163,10 @@ TEST(Decisions, leave_no_room_for_options_that_cannot_change_them) {
   o = rank();
   o.requirements = {"speedup=2"};
   refused(o, "--require");
-  o = require("speedup=2");
+  o = requiring("speedup=2");
   o.sweep = "width=256:1024";
   refused(o, "--sweep");
-  o = require("speedup=2");
+  o = requiring("speedup=2");
   o.crossover = true;
   refused(o, "--crossover");
   o = Options{};
@@ -189,13 +178,13 @@ TEST(Decisions, leave_no_room_for_options_that_cannot_change_them) {
     o.gpu_memory = size;
     expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpu-memory"});
   }
-  o = require("speedup=2");
+  o = requiring("speedup=2");
   o.requirements.emplace_back("speedup=2.0");
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "twice"});
-  o = require("speedup=2");
+  o = requiring("speedup=2");
   o.gpus = "1";
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "one GPU"});
-  o = require("speedup=2");
+  o = requiring("speedup=2");
   o.strategies = {"no-sync"};
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--require", "no-sync"});
 }

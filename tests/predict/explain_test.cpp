@@ -46,17 +46,7 @@ TEST(Explain, takes_no_step_that_waits_for_its_data_for_a_timing) {
   o.networks = {"mlp:width=1024,depth=8"};
   o.explain = true;
   o.loader_rate = "100";
-  Resolvers names = test::small_resolvers();
-  names.machine = [](const std::optional<std::string>&) {
-    Machine machine = test::small_machine();
-    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
-                                     256,
-                                     DType::fp32,
-                                     Optimizer::sgd,
-                                     Engine::torch,
-                                     {Seconds(0.01), 0.01, ""}});
-    return machine;
-  };
+  const Resolvers names = test::with_timed_step(Seconds(0.01));
   for (const char* gpus : {"1", "2"}) {
     o.gpus = gpus;
     const std::string text = unwrapped(text_of(run(query_from(o, names))));

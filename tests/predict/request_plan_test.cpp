@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -11,36 +10,18 @@
 #include "predict/plan_text.hpp"
 #include "predict/request_plan.hpp"
 #include "predict/table.hpp"
+#include "tests/predict/plan_question.hpp"
 #include "tests/predict/small_machine.hpp"
-#include "tests/support/expect_input_error.hpp"
-#include "tests/support/lines.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
-using test::expect_input_error;
-using test::unwrapped;
+using test::not_answered;
+using test::question;
+using test::text_for;
 using testing::HasSubstr;
 using testing::Not;
-
-Options question() {
-  Options o;
-  o.networks = {"mlp:width=1024"};
-  o.gpus = "1,2";
-  return o;
-}
-
-void refused(const Options& options, std::initializer_list<std::string_view> words) {
-  expect_input_error([&] { static_cast<void>(answer(options)); }, words);
-}
-
-std::string text_for(const Options& options) {
-  const std::string text = text_of(answer(options));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
-  return unwrapped(text);
-}
 
 TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   const auto each = [](std::optional<std::string> Options::*flag, const char* name,
@@ -49,7 +30,7 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
       Options o = question();
       o.samples = "1M";
       o.*flag = value;
-      refused(o, {name});
+      not_answered(o, {name});
     }
   };
   each(&Options::loader_rate, "--loader-rate",
@@ -69,7 +50,7 @@ TEST(RequestPlan, hostile_values_are_refused_by_flag_and_value) {
   Options o = question();
   o.critical_batch = "4K";
   o.rate_rule = "cubic";
-  refused(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
+  not_answered(o, {"--rate-rule", "'cubic'", "linear, sqrt"});
 }
 
 TEST(RequestPlan, plans_of_several_batches_name_theirs_and_need_samples_by_it) {
@@ -86,154 +67,32 @@ TEST(RequestPlan, plans_of_several_batches_name_theirs_and_need_samples_by_it) {
   EXPECT_THAT(text, HasSubstr("over one GPU at batch 256"));
 }
 
-// Samples are taken to be alike unless the model is known by its step alone.
-TEST(RequestPlan, what_samples_are_anyway_cannot_change_the_answer) {
-  Options o = question();
-  o.straggler = "samples=0%";
-  refused(o, {"--straggler", "'samples=0%'", "cannot change the answer"});
-  o.straggler = "samples=10%";
-  static_cast<void>(answer(o));
-}
-
-// Of N ranks the fullest has at most all of the work.
-TEST(RequestPlan, no_rank_has_more_than_all_of_the_work) {
-  Options o = question();
-  o.gpus = "2,8";
-  o.imbalance = "101%";
-  refused(o, {"--imbalance", "2 ranks", "0 % to 100 %"});
-  o.gpus = "8";
-  static_cast<void>(answer(o));
-  o.imbalance = "701%";
-  refused(o, {"--imbalance", "8 ranks", "700 %"});
-}
-
-TEST(RequestPlan, nodes_need_both_of_their_numbers) {
-  for (const char* half : {"2x", "x8", "x"}) {
-    Options o = question();
-    o.gpus = half;
-    refused(o, {"--gpus", half, "2x8"});
-  }
-}
-
 TEST(RequestPlan, what_cannot_change_the_answer_is_an_error) {
   Options o = question();
   o.deadline = "24h";
-  refused(o, {"--deadline", "--samples"});
+  not_answered(o, {"--deadline", "--samples"});
   o.samples = "1M";
   o.networks = {"mlp:width=1024", "mlp:width=2048"};
-  refused(o, {"--deadline", "one network"});
+  not_answered(o, {"--deadline", "one network"});
   o = question();
   o.rate_rule = "sqrt";
-  refused(o, {"--rate-rule", "--learning-rate"});
+  not_answered(o, {"--rate-rule", "--learning-rate"});
   o = question();
   o.gpus = "1";
   o.imbalance = "10%";
-  refused(o, {"--imbalance", "one GPU"});
+  not_answered(o, {"--imbalance", "one GPU"});
   o.imbalance.reset();
   o.straggler = "10%";
-  refused(o, {"--straggler", "one GPU"});
+  not_answered(o, {"--straggler", "one GPU"});
   o.straggler.reset();
   o.infer_link = "t1=1s,tn=2s";
   o.params = "1M";
   o.networks.clear();
   o.price = "2";
-  refused(o, {"--price", "--infer-link"});
+  not_answered(o, {"--price", "--infer-link"});
   o = question();
   o.rank_compute = "1s,2s";
-  refused(o, {"--rank-compute", "--diagnose"});
-}
-
-TEST(RequestPlan, the_throughput_is_the_smaller_of_model_and_loader) {
-  Options o = question();
-  const double free = answer(o).rows[1].forecast.samples_per_s.value;
-  o.loader_rate = "1000";
-  EXPECT_NEAR(answer(o).rows[1].forecast.samples_per_s.value, 1000, 1e-6);
-  o.loader_rate = "1000/rank";
-  EXPECT_NEAR(answer(o).rows[1].forecast.samples_per_s.value, 2000, 1e-6);
-  o.loader_rate = "1G";
-  EXPECT_DOUBLE_EQ(answer(o).rows[1].forecast.samples_per_s.value, free);
-}
-
-TEST(RequestPlan, conditions_are_shown_where_one_is_given) {
-  Options o = question();
-  EXPECT_THAT(text_for(o), Not(HasSubstr("loader keeps up")));
-  o.loader_rate = "1000";
-  const std::string text = text_for(o);
-  EXPECT_THAT(text, HasSubstr("Not ideal for lack of:"));
-  EXPECT_THAT(text, HasSubstr("of what the ranks consume"));
-  EXPECT_THAT(text, HasSubstr("work even (--imbalance)"));
-  o.loader_rate.reset();
-  o.straggler = "spread=5%";
-  EXPECT_THAT(text_for(o), HasSubstr("slowest rank 1.03x the mean"));  // 0.05 x 0.564
-}
-
-// Perfectly even is a fact like any other: the step is the same, and nothing is assumed of it.
-TEST(RequestPlan, work_known_to_be_even_and_ranks_known_to_be_equal_are_no_assumptions) {
-  Options o = question();
-  const double step = answer(o).rows.front().forecast.step_time_s.value;
-  o.imbalance = "0%";
-  for (const char* straggler : {"0%", "spread=0%"}) {
-    o.straggler = straggler;
-    EXPECT_EQ(answer(o).rows.front().forecast.step_time_s.value, step);
-    const std::string text = text_for(o);
-    EXPECT_THAT(text, HasSubstr("fullest rank 1.00x the mean"));
-    EXPECT_THAT(text, HasSubstr("slowest rank 1.00x the mean"));
-    EXPECT_THAT(text, Not(HasSubstr("--imbalance")));
-    EXPECT_THAT(text, Not(HasSubstr("--straggler")));
-  }
-}
-
-TEST(RequestPlan, what_the_framework_takes_of_a_known_step_is_borrowed) {
-  Options o;
-  o.params = "25.6M";
-  o.step_time = "97ms";
-  o.batch = "32";
-  o.gpus = "1,8";
-  o.links = {"fast"};
-  o.explain = true;
-  const ForecastDocument d = answer(o);
-  EXPECT_EQ(d.rows[0].forecast.step.term(Term::framework).value(), 0);
-  EXPECT_DOUBLE_EQ(d.rows[1].forecast.step.term(Term::framework).value(), 2e-3);
-  EXPECT_THAT(text_for(o), HasSubstr("framework"));
-  o.step_time = "5ms";  // less its optimizer's update
-  const double capped = answer(o).rows[1].forecast.step.term(Term::framework).value();
-  EXPECT_LT(capped, 0.2 * 5e-3);
-  EXPECT_GT(capped, 0.1 * 5e-3);
-}
-
-TEST(RequestPlan, samples_of_one_shape_leave_what_ranks_differ_by) {
-  Options o;
-  o.params = "25.6M";
-  o.step_time = "97ms";
-  o.batch = "4";
-  o.gpus = "8";
-  o.links = {"fast"};
-  const auto imbalance = [&] {
-    return answer(o).rows.front().forecast.step.term(Term::imbalance).value();
-  };
-  const double usual = imbalance();
-  o.straggler = "samples=30%";
-  EXPECT_DOUBLE_EQ(imbalance(), usual);
-  o.straggler = "samples=0%";
-  EXPECT_NEAR(imbalance() / usual, 0.02 / std::hypot(0.02, 0.15), 1e-9);
-  o.straggler = "samples=60%";
-  EXPECT_NEAR(imbalance() / usual, std::hypot(0.02, 0.3) / std::hypot(0.02, 0.15), 1e-9);
-}
-
-TEST(RequestPlan, accumulation_shows_more_samples_per_second_and_what_they_cost) {
-  Options o = question();
-  o.gpus = "2";
-  o.strategies = {"ddp", "ddp,accumulate=8"};
-  o.critical_batch = "1K";
-  o.samples = "10M";
-  const ForecastDocument d = answer(o);
-  const Plan& plain = d.rows[0].plan.value();
-  const Plan& accumulated = d.rows[1].plan.value();
-  EXPECT_GT(d.rows[1].forecast.samples_per_s.value, d.rows[0].forecast.samples_per_s.value);
-  EXPECT_LT(accumulated.run_s->value, plain.run_s->value);
-  EXPECT_NEAR(accumulated.samples_ratio->value, (1 + 4.096) / 1.256, 1e-12);
-  EXPECT_GT(accumulated.samples_ratio->value, plain.samples_ratio->value);
-  EXPECT_THAT(text_for(o), HasSubstr("buy less than half of what they add"));
+  not_answered(o, {"--rank-compute", "--diagnose"});
 }
 
 TEST(RequestPlan, a_sweep_crosses_in_time_to_target_before_it_does_in_throughput) {
@@ -286,17 +145,7 @@ TEST(RequestPlan, plans_none_of_which_fits_satisfy_nothing) {
 }
 
 TEST(RequestPlan, plans_on_one_gpu_and_several_rest_on_the_step_that_was_measured) {
-  Resolvers names = test::small_resolvers();
-  names.machine = [](const std::optional<std::string>&) {
-    Machine machine = test::small_machine();
-    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
-                                     256,
-                                     DType::fp32,
-                                     Optimizer::sgd,
-                                     Engine::torch,
-                                     {Seconds(0.2), 0.01, ""}});
-    return machine;
-  };
+  const Resolvers names = test::with_timed_step(Seconds(0.2));
   Options o = question();
   o.networks = {"mlp:width=1024,depth=8"};
   o.strategies = {"ddp", "accumulate=8"};
@@ -364,7 +213,7 @@ TEST(Plans, a_price_that_is_none_is_said_to_be_none) {
   for (const char* price : {"nan", "-1", "abc", "$5", "", "0", "1e-9", "1e10", "inf"}) {
     Options o = question();
     o.price = price;
-    refused(o, {"--price: '", "' is no price; accepted: a price per hour from 1e-6 to 1e9"});
+    not_answered(o, {"--price: '", "' is no price; accepted: a price per hour from 1e-6 to 1e9"});
   }
 }
 

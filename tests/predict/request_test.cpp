@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/predict/asked.hpp"
 #include "tests/predict/small_machine.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -9,13 +10,9 @@ namespace ddpx {
 namespace {
 
 using test::expect_input_error;
+using test::query;
+using test::query_refused;
 using test::small_resolvers;
-
-Query query(const Options& options) { return query_from(options, small_resolvers()); }
-
-void refused(const Options& options, std::initializer_list<std::string_view> words) {
-  expect_input_error([&] { static_cast<void>(query(options)); }, words);
-}
 
 TEST(Request, defaults_are_those_of_the_help) {
   const Query q = query({});
@@ -48,35 +45,35 @@ TEST(Request, words_become_values) {
 TEST(Request, an_unknown_word_lists_the_accepted_ones) {
   Options o;
   o.dtype = "fp8";
-  refused(o, {"--dtype", "'fp8'", "fp32, tf32, bf16, fp16"});
+  query_refused(o, {"--dtype", "'fp8'", "fp32, tf32, bf16, fp16"});
   o = {};
   o.optimizer = "lion";
-  refused(o, {"--optimizer", "'lion'", "sgd, adamw"});
+  query_refused(o, {"--optimizer", "'lion'", "sgd, adamw"});
   o = {};
   o.engine = "jax";
-  refused(o, {"--engine", "'jax'", "native, torch"});
+  query_refused(o, {"--engine", "'jax'", "native, torch"});
   o = {};
   o.scaling = "";
-  refused(o, {"--scaling", "weak, strong"});
+  query_refused(o, {"--scaling", "weak, strong"});
   o = {};
   o.strategies = {"ddp,magic"};
-  refused(o, {"--strategy", "'magic'", "accumulate=K"});
+  query_refused(o, {"--strategy", "'magic'", "accumulate=K"});
 }
 
 TEST(Request, counts_and_batches_are_checked) {
   Options o;
   for (const char* gpus : {"2x", "x8", "0x8", "2x8x2", "2X8", "2.5x8", "99999x8"}) {
     o.gpus = gpus;
-    refused(o, {"--gpus"});
+    query_refused(o, {"--gpus"});
   }
   o.gpus = "2,2";
-  refused(o, {"--gpus", "'2'", "given twice"});
+  query_refused(o, {"--gpus", "'2'", "given twice"});
   o.gpus = "0";
-  refused(o, {"--gpus"});
+  query_refused(o, {"--gpus"});
   o = {};
   for (const char* batch : {"0", "0.5", "2.5", "nan", "1e300", "-4", "64,,128", "64,64"}) {
     o.batch = batch;
-    refused(o, {"--batch"});
+    query_refused(o, {"--batch"});
   }
 }
 
@@ -96,7 +93,7 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   EXPECT_EQ(document.rows[1].nodes, 2);
   EXPECT_EQ(document.rows[1].job.gpus, 8);
   o.nics = "0";
-  refused(o, {"--nics"});
+  query_refused(o, {"--nics"});
   o.nics = "4";
   EXPECT_EQ(query(o).nics, 4);
   // Four of 4 GB/s are half of what is inside a node, four of 40 GB/s four times it.
@@ -106,9 +103,9 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   o.inter_link = "pcie";
   EXPECT_TRUE(query(o).warnings.empty());
   o.gpus = "8";
-  refused(o, {"--inter-link", "--gpus 2x8"});
+  query_refused(o, {"--inter-link", "--gpus 2x8"});
   o.inter_link.reset();
-  refused(o, {"--nics", "--inter-link"});
+  query_refused(o, {"--nics", "--inter-link"});
 }
 
 TEST(Request, a_gpu_not_measured_comes_from_its_datasheet_or_from_the_machine) {
@@ -117,44 +114,44 @@ TEST(Request, a_gpu_not_measured_comes_from_its_datasheet_or_from_the_machine) {
   o.links = {"fast"};
   EXPECT_EQ(query(o).machine.name, "a100-sxm");
   o.gpu = "a1000";
-  refused(o, {"--gpu", "'a1000'", "t4", "h200"});
+  query_refused(o, {"--gpu", "'a1000'", "t4", "h200"});
   for (const char* name : {"A100", "a100"}) {
     o.gpu = name;
-    refused(o, {"did you mean a100-sxm, a100-sxm-40, a100-pcie, a100-pcie-40?"});
+    query_refused(o, {"did you mean a100-sxm, a100-sxm-40, a100-pcie, a100-pcie-40?"});
   }
   o.gpu = "NVIDIA A100-SXM4-80GB";
-  refused(o, {"did you mean a100-sxm?"});
+  query_refused(o, {"did you mean a100-sxm?"});
   o.gpu = "T4";
-  refused(o, {"did you mean t4?"});
+  query_refused(o, {"did you mean t4?"});
   o.gpu = "";
-  refused(o, {"'' is unknown; accepted"});
+  query_refused(o, {"'' is unknown; accepted"});
   o.gpu = "a100-sxm";
   o.machine = "small";  // a "Small GPU" is none of the table
-  refused(o, {"--gpu", "Small GPU", "leave --machine out"});
+  query_refused(o, {"--gpu", "Small GPU", "leave --machine out"});
 }
 
 TEST(Request, a_model_by_its_step_needs_all_three_of_its_facts_and_nothing_else) {
   Options o;
   o.step_time = "120ms";
-  refused(o, {"--step-time", "needs --params"});
+  query_refused(o, {"--step-time", "needs --params"});
   o = {};
   o.params = "350M";
-  refused(o, {"--params", "needs --step-time"});
+  query_refused(o, {"--params", "needs --step-time"});
   o.step_time = "120ms";
-  refused(o, {"--params", "needs --batch"});
+  query_refused(o, {"--params", "needs --batch"});
   o.batch = "32,64";
-  refused(o, {"--batch", "the one batch"});
+  query_refused(o, {"--batch", "the one batch"});
   o.batch = "32";
   EXPECT_EQ(query(o).networks.size(), 1U);
   Options with = o;
   with.networks = {"mlp:width=1024"};
-  refused(with, {"--params", "--network", "one of them"});
+  query_refused(with, {"--params", "--network", "one of them"});
   with = o;
   with.dtype = "bf16";
-  refused(with, {"--dtype", "cannot change"});
+  query_refused(with, {"--dtype", "cannot change"});
   with = o;
   with.sweep = "width=256:8192";
-  refused(with, {"--sweep", "batch=LOW:HIGH"});
+  query_refused(with, {"--sweep", "batch=LOW:HIGH"});
   with.sweep = "batch=32:1024";
   EXPECT_TRUE(query(with).batch_swept);
 }
@@ -178,125 +175,7 @@ TEST(Request, a_step_shorter_than_its_optimizer_is_refused_with_both_times) {
   o.params = "10B";
   o.step_time = "120ms";
   o.batch = "32";
-  refused(o, {"--step-time", "120 ms", "500 ms", "10.0B"});
-}
-
-TEST(Request, formats_and_modes_exclude_one_another) {
-  Options o;
-  o.csv = o.json = true;
-  refused(o, {"--csv", "--json"});
-  o = {};
-  o.csv = o.explain = true;
-  refused(o, {"--explain", "--csv"});
-  o = {};
-  o.list_links = o.list_machines = true;
-  refused(o, {"--list-links", "--list-machines"});
-  o = {};
-  o.list_links = true;
-  o.gpus = "4";
-  refused(o, {"--gpus", "cannot change what --list-links prints"});
-  o = {};
-  o.list_machines = o.json = true;
-  refused(o, {"--json", "--list-machines"});
-}
-
-TEST(Request, a_sweep_and_what_it_varies_are_not_both_given) {
-  Options o;
-  o.sweep = "batch=64:4096";
-  refused(o, {"--sweep", "needs a --network"});
-  o.networks = {"mlp:width=1024"};
-  o.batch = "256";
-  refused(o, {"--batch", "--sweep"});
-  o.batch.reset();
-  EXPECT_EQ(query(o).batches.size(), 7U);
-  o.sweep = "width=256:8192";
-  refused(o, {"--network", "sets width"});
-  o.sweep = "depth=2:16";
-  EXPECT_EQ(query(o).networks.front().sweep.size(), 4U);
-  o.sweep = "colour=2:16";
-  refused(o, {"colour", "width"});
-  o.networks = {"model.json"};
-  refused(o, {"--sweep", "model.json", "colour"});
-}
-
-TEST(Request, nothing_is_given_twice) {
-  Options o;
-  o.networks = {"mlp:width=1024,depth=8", "mlp:depth=8,width=1024"};
-  refused(o, {"--network", "given twice"});
-  o = {};
-  o.links = {"pcie", "pcie3"};  // both resolve to one link
-  refused(o, {"--link", "'pcie3'", "already given"});
-  o = {};
-  o.strategies = {"ddp", "ddp"};
-  refused(o, {"--strategy", "same"});
-}
-
-TEST(Request, what_cannot_change_a_step_on_one_gpu_is_refused) {
-  const auto one = [] {
-    Options o;
-    o.gpus = "1";
-    return o;
-  };
-  Options o = one();
-  o.links = {"pcie"};
-  refused(o, {"--link", "one GPU"});
-  o = one();
-  o.scaling = "strong";
-  refused(o, {"--scaling", "one GPU"});
-  o = one();
-  o.crossover = true;
-  refused(o, {"--crossover", "one GPU"});
-  o = one();
-  for (const char* words : {"ddp,compress=fp16", "accumulate=8,bucket=25MiB", "fsdp", "no-sync"}) {
-    o.strategies = {words};
-    refused(o, {"--strategy", words, "one GPU", "accumulate=K"});
-  }
-  EXPECT_EQ(run(query(one())).rows.size(), 6U);
-}
-
-// What one GPU's accumulated step takes is the same whether other counts stand beside it.
-TEST(Request, one_gpu_may_accumulate) {
-  Options o;
-  o.gpus = "1";
-  o.networks = {"mlp:width=1024"};
-  o.strategies = {"ddp", "accumulate=8"};
-  const ForecastDocument alone = run(query(o));
-  o.gpus = "1,2";
-  const ForecastDocument beside = run(query(o));
-  ASSERT_EQ(alone.rows.size(), 2U);
-  for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_EQ(alone.rows[i].forecast.step_time_s.value, beside.rows[i].forecast.step_time_s.value);
-  EXPECT_GT(alone.rows[1].forecast.step_time_s.value, 7 * alone.rows[0].forecast.step_time_s.value);
-}
-
-// A GPU alone in its node has nobody there to exchange with.
-TEST(Request, a_link_inside_nodes_of_one_gpu_is_refused_and_cited_nowhere) {
-  Options o;
-  o.networks = {"mlp:width=1024"};
-  o.gpus = "8x1";
-  o.inter_link = "fast";
-  o.links = {"pcie"};
-  refused(o, {"--link", "'8x1' has one in each", "nothing travels over it"});
-  o.gpus = "1,2x1,8x1";
-  refused(o, {"--link"});
-  o.gpus = "2,8x1";
-  EXPECT_EQ(query(o).links.front().name, "pcie");
-  o.gpus = "8x1";
-  o.links.clear();
-  const ForecastRow row = run(query(o)).rows.front();
-  EXPECT_EQ(row.link, "fast");
-  EXPECT_EQ(row.link_title.find("pcie"), std::string::npos) << row.link_title;
-  for (const std::string& constant : row.rests_on)
-    EXPECT_EQ(constant.find("pcie"), std::string::npos) << constant;
-}
-
-TEST(Request, a_link_that_nothing_crosses_is_refused) {
-  Options o;
-  o.links = {"pcie"};
-  o.strategies = {"no-sync"};
-  refused(o, {"--link", "exchanges nothing"});
-  o.strategies = {"no-sync", "ddp"};
-  EXPECT_EQ(query(o).strategies.size(), 2U);
+  query_refused(o, {"--step-time", "120 ms", "500 ms", "10.0B"});
 }
 
 TEST(Request, a_step_timed_elsewhere_is_warned_about_unless_the_machine_is_named) {
@@ -348,34 +227,6 @@ TEST(Request, a_capture_of_another_device_is_warned_about) {
     EXPECT_NE(warnings(captured, machine)[0].find(std::string("captured on ") + captured),
               std::string::npos);
   }
-}
-
-TEST(Request, a_link_question_takes_only_what_it_uses) {
-  Options o;
-  o.infer_link = "t1=1s,tn=2s";
-  const auto infer_refused = [&](std::initializer_list<std::string_view> words) {
-    expect_input_error([&] { static_cast<void>(infer(o, small_resolvers())); }, words);
-  };
-  infer_refused({"--infer-link", "needs --params"});
-  o.params = "100M";
-  o.gpus = "2x8";
-  infer_refused({"--gpus", "'2x8'", "one link that joins them all", "give 16"});
-  o.gpus.reset();
-  EXPECT_TRUE(infer(o, small_resolvers()).inferred);
-  o.links = {"pcie"};
-  infer_refused({"--link", "cannot change what --infer-link finds"});
-  o.links.clear();
-  o.gpus = "2,4";
-  infer_refused({"--gpus", "one count"});
-  o.gpus = "1";
-  infer_refused({"--gpus"});
-  o.gpus = "16";
-  o.infer_link = "t1=1s,t16=2s";
-  EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
-  o.gpus = "8";
-  infer_refused({"--gpus", "is 8", "a step on 16"});
-  o.gpus.reset();
-  EXPECT_EQ(infer(o, small_resolvers()).inferred->job.gpus, 16);
 }
 
 }  // namespace

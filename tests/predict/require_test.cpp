@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -10,27 +10,18 @@
 #include "predict/table.hpp"
 #include "predict/text.hpp"
 #include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_fits.hpp"
 #include "tests/support/expect_input_error.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::answer;
+using test::expect_fits;
 using test::expect_input_error;
+using test::requiring;
 using testing::HasSubstr;
 using testing::Not;
-
-Options require(const std::string& requirement) {
-  Options o;
-  o.requirements = {requirement};
-  o.networks = {"mlp:width=1024,depth=8"};
-  return o;
-}
-
-void expect_fits(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
-}
 
 const UnknownRow& find(const RequirementRow& row, Unknown unknown) {
   for (const UnknownRow& u : row.unknowns) {
@@ -40,7 +31,7 @@ const UnknownRow& find(const RequirementRow& row, Unknown unknown) {
 }
 
 TEST(Require, what_does_not_fit_says_so_also_where_nothing_meets_it) {
-  Options o = require("speedup=3");  // of two GPUs
+  Options o = requiring("speedup=3");  // of two GPUs
   o.gpu_memory = "4GB";
   const ForecastDocument document = answer(o);
   const UnknownRow& batch = find(document.requirements.front(), Unknown::batch_per_rank);
@@ -68,7 +59,7 @@ TEST(Require, a_step_that_grows_with_the_model_is_said_to_whatever_the_answer) {
     o.requirements = {requirement};
     EXPECT_THAT(text_of(answer(o)), HasSubstr("step in proportion")) << requirement;
   }
-  EXPECT_THAT(text_of(answer(require("speedup=1.5"))), Not(HasSubstr("in proportion")));
+  EXPECT_THAT(text_of(answer(requiring("speedup=1.5"))), Not(HasSubstr("in proportion")));
 }
 
 // 100M parameters in 40 ms: where the size is the answer, so is the step.
@@ -100,7 +91,7 @@ TEST(Require, gives_the_flags_of_a_model_known_by_its_step) {
 }
 
 TEST(Require, every_requirement_has_to_be_met) {
-  Options o = require("speedup=1.0001");
+  Options o = requiring("speedup=1.0001");
   const bool one = answer(o).unmet();
   o.requirements.emplace_back("speedup=1000000");
   EXPECT_FALSE(one);
@@ -108,7 +99,7 @@ TEST(Require, every_requirement_has_to_be_met) {
 }
 
 TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
-  Options o = require("speedup=1.5");
+  Options o = requiring("speedup=1.5");
   o.networks = {"mlp:width=4096,depth=8"};
   const ForecastDocument document = answer(o);
   ASSERT_EQ(document.requirements.size(), 1U);
@@ -152,22 +143,22 @@ TEST(Require, answers_fed_back_meet_the_requirement_to_a_thousandth) {
 }
 
 TEST(Require, one_gpu_is_no_answer_and_no_question) {
-  const RequirementRow row = answer(require("efficiency=0.99")).requirements.front();
+  const RequirementRow row = answer(requiring("efficiency=0.99")).requirements.front();
   EXPECT_EQ(find(row, Unknown::gpus).solution.outcome, Outcome::never);
   EXPECT_GE(find(row, Unknown::gpus).solution.value, 2);
-  Options alone = require("efficiency=0.999");
+  Options alone = requiring("efficiency=0.999");
   alone.gpus = "8x1";
   alone.inter_link = "fast";
   const RequirementRow spread = answer(alone).requirements.front();
   EXPECT_GE(find(spread, Unknown::gpus).solution.value, 2) << "a node of one GPU is one GPU";
-  Options o = require("speedup=1");
+  Options o = requiring("speedup=1");
   o.gpus = "1,2";
   expect_input_error([&] { static_cast<void>(answer(o)); }, {"--gpus", "'1,2'", "leave it out"});
 }
 
 TEST(Require, cuts_no_figure) {
   for (const char* requirement : {"communication-share=10%", "efficiency=0.987654321"}) {
-    Options o = require(requirement);
+    Options o = requiring(requirement);
     o.scaling = "strong";
     o.batch = "512";
     const std::string text = text_of(answer(o));
@@ -190,7 +181,7 @@ TEST(Require, a_link_fed_back_by_its_figures_meets_the_requirement_and_a_thousan
   int fed = 0;
   for (const char* requirement : {"speedup=1.5", "efficiency=0.8", "communication-share=0.1"}) {
     for (const char* link : {"4GB/s,30us", "20GB/s,3ms", ""}) {
-      Options o = require(requirement);
+      Options o = requiring(requirement);
       o.networks = {"mlp:width=4096,depth=8"};
       if (*link != 0) o.links = {link};
       const RequirementRow row = run(query_from(o, names)).requirements.front();
@@ -225,7 +216,7 @@ TEST(Require, a_link_as_the_table_has_it_meets_the_requirement_to_a_thousandth) 
     return name ? link_from_figures("--link", *name) : machine.links.front();
   };
   for (const char* requirement : {"speedup=1.3", "speedup=1.51", "efficiency=0.8123"}) {
-    Options o = require(requirement);
+    Options o = requiring(requirement);
     o.networks = {"mlp:width=4096,depth=8"};
     o.links = {"4GB/s,30us"};
     const ForecastDocument document = run(query_from(o, names));
@@ -245,7 +236,7 @@ TEST(Require, a_link_as_the_table_has_it_meets_the_requirement_to_a_thousandth) 
 
 // Two GPUs paced by one loader train as one does: 1 is reached and not met.
 TEST(Require, a_tie_is_called_one) {
-  Options o = require("speedup=1");
+  Options o = requiring("speedup=1");
   o.loader_rate = "100";
   const std::string text = text_of(answer(o));
   EXPECT_THAT(text, HasSubstr("it is 1.00x (a tie) now"));
@@ -254,14 +245,14 @@ TEST(Require, a_tie_is_called_one) {
 }
 
 TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
-  const ForecastDocument document = answer(require("efficiency=100%"));
+  const ForecastDocument document = answer(requiring("efficiency=100%"));
   const RequirementRow& row = document.requirements.front();
   for (const UnknownRow& u : row.unknowns) {
     if (u.unknown == Unknown::gpus) {
       EXPECT_EQ(u.solution.outcome, Outcome::never);  // but one GPU
     }
   }
-  const ForecastDocument unmet = answer(require("speedup=1000"));
+  const ForecastDocument unmet = answer(requiring("speedup=1000"));
   EXPECT_TRUE(unmet.unmet());
   const std::string text = text_of(unmet);
   expect_fits(text);
@@ -270,7 +261,7 @@ TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
 }
 
 TEST(Require, warns_of_a_job_and_of_an_answer_that_do_not_fit) {
-  Options o = require("efficiency=99.5%");
+  Options o = requiring("efficiency=99.5%");
   o.networks = {"mlp:width=32768,depth=8"};
   const ForecastDocument document = answer(o);
   ASSERT_EQ(
@@ -290,7 +281,7 @@ TEST(Require, warns_of_a_job_and_of_an_answer_that_do_not_fit) {
 }
 
 TEST(Require, says_nothing_of_gpu_counts_that_were_not_varied) {
-  Options o = require("speedup=7.5");
+  Options o = requiring("speedup=7.5");
   o.networks = {"gpt:layers=2,hidden=256,heads=4"};
   o.gpus = "2x4";
   o.links = {"fast"};
@@ -304,7 +295,7 @@ TEST(Require, says_nothing_of_gpu_counts_that_were_not_varied) {
 }
 
 TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {
-  Options o = require("speedup=12");
+  Options o = requiring("speedup=12");
   o.networks.clear();
   o.params = "350M";
   o.step_time = "120ms";

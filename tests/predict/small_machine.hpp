@@ -81,6 +81,36 @@ inline Resolvers small_resolvers() {
   return names;
 }
 
+// The same, where PyTorch's step of the default network at batch 256 was timed on one GPU.
+inline Resolvers with_timed_step(Seconds step) {
+  Resolvers names = small_resolvers();
+  names.machine = [step](const std::optional<std::string>&) {
+    Machine machine = small_machine();
+    machine.one_gpu_steps.push_back({"mlp:width=1024,depth=8",
+                                     256,
+                                     DType::fp32,
+                                     Optimizer::sgd,
+                                     Engine::torch,
+                                     {step, 0.01, ""}});
+    return machine;
+  };
+  return names;
+}
+
+inline Options options_for(const char* network) {
+  Options o;
+  o.networks = {network};
+  return o;
+}
+
+// What --require asks of the default network.
+inline Options requiring(const std::string& requirement) {
+  Options o;
+  o.requirements = {requirement};
+  o.networks = {"mlp:width=1024,depth=8"};
+  return o;
+}
+
 inline ForecastDocument answer(const Options& options) {
   return run(query_from(options, small_resolvers()));
 }

@@ -8,6 +8,7 @@
 #include "predict/explain.hpp"
 #include "predict/words.hpp"
 #include "tests/predict/small_machine.hpp"
+#include "tests/support/expect_fits.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/lines.hpp"
 
@@ -15,17 +16,8 @@ namespace ddpx {
 namespace {
 
 using test::answer;
+using test::expect_fits;
 using test::unwrapped;
-
-void expect_fits(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(line.size(), 80U) << line;
-    EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7f; }))
-        << line;
-    EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
-  }
-}
 
 TEST(Table, the_verdict_in_words_stands_above_the_numbers) {
   Options o;

@@ -71,7 +71,8 @@ int be_a_rank(const RankPlace& place, const std::string& how) {
 struct Outcome {
   std::string message = "finished";
   std::optional<std::string> results;
-  double seconds = 0;  // since the bad step began
+  double seconds = 0;   // since the bad step began
+  double busyness = 1;  // the most there was meanwhile
 };
 
 JobOptions options_for(const std::string& how, Library library) {
@@ -93,13 +94,21 @@ std::vector<std::string> job_directories(int program = ::getpid()) {
   return found;
 }
 
-// Processes that run this program as ranks `how`.
-int ranks_left(const std::string& how) {
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Ranks `how` that this process, or another `program`, started: other tests may run beside it.
+int ranks_left(const std::string& how, int program = ::getpid()) {
+  const std::string launcher =
+      std::string(kLauncherVariable) + "=" + std::to_string(program) + std::string(1, '\0');
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (line.find(std::string("--as-rank\0", 10) + how) != std::string::npos) ++count;
+    if (contents(entry.path() / "cmdline").find(std::string("--as-rank\0", 10) + how) !=
+            std::string::npos &&
+        contents(entry.path() / "environ").find(launcher) != std::string::npos)
+      ++count;
   }
   return count;
 }
@@ -113,6 +122,7 @@ Outcome outcome_of(const JobOptions& options) {
     try {
       job.run([&](const JobProgress& progress) {
         if (!start && progress.done == 10) start = Clock::now();
+        outcome.busyness = std::max(outcome.busyness, busyness());
       });
     } catch (const std::exception& error) {
       outcome.message = error.what();
@@ -133,11 +143,16 @@ class Launch : public testing::TestWithParam<Library> {
     return ddpx::options_for(how, GetParam());
   }
 
+  // On a host that has nothing else to do; on others the limits are longer.
+  static void expect_within_ten_seconds(const Outcome& outcome) {
+    EXPECT_LT(outcome.seconds, 10 * outcome.busyness);
+  }
+
   static void expect_failure(const std::string& how, const testing::Matcher<std::string>& says) {
     const Outcome outcome = outcome_of(options_for(how));
     EXPECT_THAT(outcome.message, says);
     EXPECT_EQ(outcome.results, "finished 9");
-    EXPECT_LT(outcome.seconds, 10);
+    expect_within_ten_seconds(outcome);
     EXPECT_EQ(ranks_left(how), 0);
   }
 };
@@ -210,8 +225,9 @@ TEST_P(Launch, ranks_that_all_wait_for_one_another_are_ended_within_ten_seconds)
   options.limits = {};
   const Outcome outcome = outcome_of(options);
   EXPECT_THAT(outcome.message,
-              AllOf(HasSubstr("has waited for the others for 8 s"), HasSubstr("the bad step")));
-  EXPECT_LT(outcome.seconds, 10);
+              AllOf(HasSubstr("has waited for the others for "), HasSubstr("the bad step")));
+  expect_within_ten_seconds(outcome);
+  EXPECT_GT(outcome.seconds, 7);  // of the 8 that a piece of work may take
   EXPECT_EQ(ranks_left("wait for ever"), 0);
 }
 
@@ -225,7 +241,7 @@ TEST_P(Launch, a_signal_ends_the_job_and_leaves_nothing) {
     const Outcome outcome = outcome_of(options_for("slow"));
     sender.join();
     EXPECT_EQ(outcome.message, "interrupted");
-    EXPECT_LT(outcome.seconds, 10);
+    expect_within_ten_seconds(outcome);
     EXPECT_EQ(ranks_left("slow"), 0);
     EXPECT_EQ(job_directories(), before);
   }
@@ -237,12 +253,12 @@ TEST_P(Launch, ranks_end_when_whoever_started_them_is_killed) {
     static_cast<void>(outcome_of(options_for("slow")));
     ::_exit(0);
   }
-  pause_for(2);
-  EXPECT_GT(ranks_left("slow"), 0);
+  for (int i = 0; i < 200 && ranks_left("slow", child) < 2; ++i) pause_for(0.1);
+  EXPECT_GE(ranks_left("slow", child), 2);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  for (int i = 0; i < 60 && ranks_left("slow") > 0; ++i) pause_for(0.1);
-  EXPECT_EQ(ranks_left("slow"), 0);
+  for (int i = 0; i < 100 && ranks_left("slow", child) > 0; ++i) pause_for(0.1);
+  EXPECT_EQ(ranks_left("slow", child), 0);
   // Its files are gone by the next job: those of the last ten seconds could still be somebody's.
   for (const std::string& directory : job_directories(child)) {
     std::filesystem::last_write_time(

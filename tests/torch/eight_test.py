@@ -23,7 +23,7 @@ def usl(gpus):
 class Eight(Folder):
     def script(self, *words, **variables):
         kept = {name: value for name, value in os.environ.items() if name not in ("GPUS", "DRY", "LIMIT")}
-        done = subprocess.run([str(RESULTS / "h200x8.sh"), *words], capture_output=True, text=True, env=dict(kept, DDPX_PYTHON="/usr/bin/python3", **variables), timeout=240)
+        done = subprocess.run([str(RESULTS / "h200x8.sh"), *words], capture_output=True, text=True, env=dict(kept, DDPX_PYTHON="/usr/bin/python3", **variables), timeout=600)
         self.assertLess(len(done.stdout), 10000)
         return done
 

@@ -28,7 +28,7 @@ sys.exit(130 if os.environ.get("INTERRUPTED") else 0)
 class Fresh(Folder):
     def script(self, *words, **variables):
         kept = {name: value for name, value in os.environ.items() if name not in ("DRY", "LIMIT")}
-        return subprocess.run([str(RESULTS / "h200x2.sh"), *words], capture_output=True, text=True, env=dict(kept, **variables), timeout=400)
+        return subprocess.run([str(RESULTS / "h200x2.sh"), *words], capture_output=True, text=True, env=dict(kept, **variables), timeout=800)
 
     def test_what_is_asked_wrongly_is_said(self):
         folder = str(self.folder)

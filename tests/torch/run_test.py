@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -16,10 +17,21 @@ SMALL = ("--batch", "4", "--seconds", "0.05", "-o", "runs.json")
 ONCE = SMALL + ("--processes", "1")
 
 
-def processes_left(words):
-    """Ranks that outlived their launcher."""
-    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in found.splitlines() if words in line]
+MARK = f"DDPX_TEST_MARK={os.getpid()}"
+os.environ.update([MARK.split("=")])
+
+
+def ranks_left():
+    """Ranks, of this file's tests, that are there: other tests may run beside it."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words, environment = ((folder / name).read_text(errors="replace").split("\0") for name in ("cmdline", "environ"))
+        except OSError:  # it is gone, or another user's
+            continue
+        if "ddpx_torch.rank" in words and MARK in environment:
+            found.append(folder.name)
+    return found
 
 
 class Run(Folder):
@@ -98,7 +110,7 @@ class Run(Folder):
         for model, says in (("dies", "rank 1 ended by signal 9 (SIGKILL) while training user_models:dies"), ("leaves", "rank 1 ended with exit code 0")):
             with self.subTest(model=model):
                 self.refused("run", "--network", f"user_models:{model}", "--no-solo", *ONCE, says=says, code=3)
-        self.assertEqual(processes_left("ddpx_torch.rank"), [])
+        self.assertEqual(ranks_left(), [])
 
     def test_a_rank_that_hangs_ends_the_run(self):
         self.refused("run", "--network", "user_models:hangs", "--no-solo", "--patience", "8", *ONCE, says="no rank has said anything", code=3)
@@ -117,13 +129,13 @@ class Run(Folder):
         command = [sys.executable, "-m", "ddpx_torch", "run", "--seconds", "500", "-o", "runs.json"]
         process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
         until = time.monotonic() + 60
-        while len(processes_left("ddpx_torch.rank")) < 2 and time.monotonic() < until:
+        while len(ranks_left()) < 2 and time.monotonic() < until:
             time.sleep(0.2)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), 130)
         self.assertIn("interrupted by SIGTERM", process.stderr.read())
         process.stderr.close()
-        self.assertEqual(processes_left("ddpx_torch.rank"), [])
+        self.assertEqual(ranks_left(), [])
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_what_cannot_run_is_one_clear_line(self):
