@@ -47,9 +47,9 @@ const HostCosts* Machine::host_costs(Engine engine) const {
   return costs ? &*costs : nullptr;
 }
 
-Seconds Machine::longer_gap_of(Engine engine) const {
+Seconds Machine::longer_gap_of(Engine engine, double z) const {
   const auto& longer = longer_gap.at(static_cast<std::size_t>(engine));
-  return longer ? longer->value : Seconds{};
+  return longer ? longer->shifted(z) : Seconds{};
 }
 
 const Link* Machine::find_link(std::string_view link_name) const {

@@ -61,7 +61,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
       burst(m.link_->burst.value.value()) {
   if (m.job_.gpus > 1 && m.job_.strategy.sync && walk.exchange)
-    longer = m.machine_.longer_gap_of(m.job_.engine).value();
+    longer = m.machine_.longer_gap_of(m.job_.engine, s.of(Source::contention)).value();
   if (m.python_hook() && m.machine_.hook_gap)
     longer += std::max(0.0, m.machine_.hook_gap->shifted(s.of(Source::hook)).value());
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
