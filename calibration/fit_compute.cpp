@@ -11,6 +11,7 @@
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
 #include "model/tiles.hpp"
+#include "profiler/plan.hpp"
 
 namespace ddpx {
 namespace {
@@ -129,6 +130,23 @@ void drop_mixed(TimedStep& step, double total, FitReport& report) {
   step.flops = 0;
 }
 
+// All that is known of a dtype's products. What their kernels cost is linear in their times, so
+// that the costs fitted before are, scaled alike, those of the scaled times, and errors are what
+// they were.
+void scale_products(Machine& machine, DType dtype, double factor) {
+  for (ProductPoint& point : machine.products) {
+    if (point.product.dtype == dtype) point.time.value *= factor;
+  }
+  for (KernelCosts& costs : machine.kernel_costs) {
+    if (costs.dtype != dtype) continue;
+    const auto scale = [&](KernelParts& parts) {
+      for (double& seconds : parts) seconds *= factor;
+    };
+    scale(costs.seconds);
+    for (GenerationCosts& own : costs.generations) scale(own.seconds);
+  }
+}
+
 // With products timed alone: how much longer device-bound steps take than their parts say. The
 // factor goes into every product of that dtype.
 void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& report) {
@@ -166,9 +184,7 @@ void close_products(std::vector<TimedStep>& steps, Machine& machine, FitReport& 
     for (const Closing& step : closing)
       sum += 1.0 + (step.missing - step.kernels * gap) / step.compute;
     const double factor = sum / static_cast<double>(closing.size());
-    for (ProductPoint& point : machine.products) {
-      if (point.product.dtype == dtype) point.time.value *= factor;
-    }
+    scale_products(machine, dtype, factor);
     char note[160];
     std::snprintf(note, sizeof note,
                   "%s products take %.3f of their time alone inside a step (from %zu device-bound "
@@ -204,6 +220,20 @@ void keep_one_gpu_steps(const std::vector<TimedStep>& steps, Machine& machine) {
   }
 }
 
+// A kernel whose tile is not what its name says, or whose blocks are not its tiles': its time is
+// one of its product's, its grid nothing to carry to other shapes.
+Residual misfit(const KernelRecord& kernel, const Product& product, double seconds) {
+  const OutputTile tile = tile_of(kernel.name);
+  char what[160];
+  std::snprintf(what, sizeof what, "%s, %.0f blocks for %.0f tiles of %dx%d",
+                describe(Work(Operation(product))).c_str(), kernel.blocks, tiles_of(tile, product),
+                tile.contiguous, tile.across);
+  return {
+      what, seconds, seconds, true,
+      "the grid is no whole number of the tiles in its kernel's name: not among the kernels that "
+      "other shapes are priced by"};
+}
+
 void fit_sustained(const Measurements& measurements, const FitOptions& options, Machine& machine,
                    FitReport& report) {
   std::vector<double> factors;
@@ -232,12 +262,15 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
         sample.product, {Seconds(time.median), time.relative_error, "kernel times"}, std::nullopt};
     if (sample.kernel) {
       const KernelRecord& k = *sample.kernel;
+      const std::optional<double> working = working_blocks(k, sample.product);
+      if (!working) report.residuals.push_back(misfit(k, sample.product, time.median));
       point.grid = {
-          working_blocks(k, sample.product),
+          working.value_or(k.blocks),
           static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
                                               machine.device.compute_capability)),
-          k.persistent, tile_of(k.name)};
+          k.persistent, working ? tile_of(k.name) : OutputTile{}};
       point.grid->tiles = tiles_of(point.grid->tile, sample.product);
+      point.grid->generation = generation_of(k.name);
     }
     machine.products.push_back(std::move(point));
   }

@@ -21,8 +21,21 @@ constexpr double kFarOff = 0.05;  // of a product's time; an own kernel's median
 // 0.04 to 0.13.
 constexpr double kUsualError = 0.1;
 
+// By least squares on relative error, once more with what is far off counting less.
+std::optional<KernelParts> fitted(std::vector<CountedRow> rows) {
+  if (rows.size() < kFewest) return std::nullopt;
+  CountedCosts costs = costs_not_below_zero(rows);
+  for (CountedRow& row : rows)
+    row.scale *= std::sqrt(std::max(1.0, std::abs(costs.of(row) / row.value - 1) / kFarOff));
+  costs = costs_not_below_zero(rows);
+  KernelParts parts{};
+  std::copy(costs.each.begin(), costs.each.end(), parts.begin());
+  return any_kernel_costs(parts) ? std::optional(parts) : std::nullopt;
+}
+
 std::optional<KernelCosts> costs_of(const Points& points, int multiprocessors) {
   std::vector<CountedRow> rows;
+  std::map<int, std::vector<CountedRow>> by_generation;
   for (const ProductPoint* point : points) {
     if (!has_tile(*point)) continue;
     const double split = splits_of(*point->grid);
@@ -30,16 +43,21 @@ std::optional<KernelCosts> costs_of(const Points& points, int multiprocessors) {
     const KernelParts parts = parts_of(grid, split, point->product, multiprocessors);
     const double seconds = point->time.value.value();
     rows.push_back({{parts.begin(), parts.end()}, seconds, seconds});
+    by_generation[grid.generation].push_back(rows.back());
   }
-  if (rows.size() < kFewest) return std::nullopt;
-  CountedCosts fitted = costs_not_below_zero(rows);
-  for (CountedRow& row : rows)
-    row.scale *= std::sqrt(std::max(1.0, std::abs(fitted.of(row) / row.value - 1) / kFarOff));
-  fitted = costs_not_below_zero(rows);
-  KernelCosts costs{
-      points.front()->product.pass, points.front()->product.dtype, {}, kUsualError, kUsualError};
-  std::copy(fitted.each.begin(), fitted.each.end(), costs.seconds.begin());
-  if (!any_kernel_costs(costs)) return std::nullopt;
+  const std::optional<KernelParts> of_all = fitted(std::move(rows));
+  if (!of_all) return std::nullopt;
+  KernelCosts costs{points.front()->product.pass,
+                    points.front()->product.dtype,
+                    *of_all,
+                    kUsualError,
+                    kUsualError,
+                    {}};
+  if (by_generation.size() < 2) return costs;
+  for (auto& [generation, own] : by_generation) {
+    if (const auto parts = fitted(std::move(own)))
+      costs.generations.push_back({generation, *parts});
+  }
   return costs;
 }
 

@@ -10,7 +10,8 @@ namespace ddpx {
 
 // Sets machine.kernel_costs (model/kernel_costs.hpp) for every pass and dtype of which at least
 // twelve products have a tile: by least squares on relative error, no cost below zero, and
-// once more with products that are more than 5 % off counting that much less. The error is what
+// once more with products that are more than 5 % off counting that much less; and alike of each
+// generation of kernels with as many, where there are several. The error is what
 // nine in ten square layers lie within, each forecast from the widths that are not its own; outside
 // the measured shapes, what nine in ten of ends_left_out lie within, and no less.
 void fit_kernels(Machine& machine);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "calibration/sweep_records.hpp"
 #include "profiler/measure.hpp"
 
 namespace ddpx {
@@ -100,7 +101,9 @@ class Sweep {
     // GPUs show pairs by kernel records, which nothing else is to be timed beside.
     carry_out_those([&](const Work& work) { return recorded && is_pair(work); });
     if (unfinished_ > 0) note_unfinished(unfinished_);
-    record_kernels();
+    record_kernels(backend_, measurements_);
+    ask_for_reports(backend_, measurements_);
+    say_what_slowed();
     hooks_.before({done_count_, plan_.tasks.size(), Seconds{}, ""}, measurements_);
   }
 
@@ -220,45 +223,12 @@ class Sweep {
     measurements_.notes.emplace_back(text);
   }
 
-  // After all timing, which recording must not touch.
-  void record_kernels() {
-    for (ProductSample& sample : measurements_.products)
-      sample.kernel = backend_.kernel(sample.product);
-    const CollectiveSample* largest = nullptr;
-    for (const CollectiveSample& sample : measurements_.collectives) {
-      if (sample.call.kind == Collective::all_reduce && sample.call.dtype == DType::fp32 &&
-          (largest == nullptr || sample.call.bytes > largest->call.bytes))
-        largest = &sample;
-    }
-    if (largest != nullptr && !measurements_.links.empty()) {
-      if (const auto record = backend_.kernel(largest->call))
-        measurements_.links.back().channels = static_cast<int>(record->blocks);
-    }
-    ask_for_reports();
+  void say_what_slowed() {
     for (const auto& [reason, count] : slowed_)
       measurements_.notes.push_back(std::to_string(count) +
                                     " operations ran on a device slowed by " + reason);
     const std::vector<std::string> notes = backend_.hardware().notes;
     measurements_.notes.insert(measurements_.notes.end(), notes.begin(), notes.end());
-  }
-
-  // How the library says that it ran each size; its channels where no kernel record told them.
-  void ask_for_reports() {
-    std::vector<CollectiveSample>& samples = measurements_.collectives;
-    std::vector<CollectiveCall> calls;
-    for (const CollectiveSample& sample : samples) calls.push_back(sample.call);
-    if (calls.empty()) return;
-    const auto reports = backend_.reported(calls);
-    const CollectiveSample* largest = nullptr;
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      samples[i].reported = reports[i];
-      if (samples[i].call.kind == Collective::all_reduce && reports[i] &&
-          (largest == nullptr || samples[i].call.bytes > largest->call.bytes))
-        largest = &samples[i];
-    }
-    if (largest != nullptr && !measurements_.links.empty() &&
-        measurements_.links.back().channels == 0)
-      measurements_.links.back().channels = largest->reported->channels;
   }
 
   void note_unfinished(std::size_t count) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "io/estimate_json.hpp"
 
@@ -14,7 +15,12 @@ constexpr std::array kEngines{Engine::native, Engine::torch};
 void take_older_gap(const Reader& from, Machine& machine) {
   const auto whole = estimate_of<Seconds>(from, &Reader::non_negative);
   const Seconds longer = std::max(Seconds{}, whole.value - machine.kernel_gap.value);
-  machine.longer_gap.fill(Estimate<Seconds>{longer, whole.relative_error, whole.origin});
+  // Of the difference of two that were found apart.
+  const double error =
+      std::hypot(whole.relative_error * whole.value.value(),
+                 machine.kernel_gap.relative_error * machine.kernel_gap.value.value());
+  machine.longer_gap.fill(
+      Estimate<Seconds>{longer, longer > Seconds{} ? error / longer.value() : 0, whole.origin});
   machine.notes.emplace_back(
       "fitted by an earlier version, whose gaps between kernels (shared_gap_s) meant something "
       "else; fit the measurements again (ddpx-calibrate --from)");

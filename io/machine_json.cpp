@@ -44,7 +44,7 @@ const std::vector<std::string_view> kMembers = {"name",
 constexpr int kLargestTile = 4096;
 
 KernelGrid grid_of(const Reader& from) {
-  from.only({"blocks", "per_multiprocessor", "persistent", "tile"});
+  from.only({"blocks", "per_multiprocessor", "persistent", "tile", "generation"});
   KernelGrid grid;
   grid.blocks = from.at("blocks").positive();
   grid.per_multiprocessor = from.at("per_multiprocessor").positive();
@@ -54,6 +54,8 @@ KernelGrid grid_of(const Reader& from) {
     grid.tile = {tile->at("contiguous").integer(1, kLargestTile),
                  tile->at("across").integer(1, kLargestTile)};
   }
+  if (const auto generation = from.find("generation"))
+    grid.generation = generation->integer(1, kNewestGeneration);
   return grid;
 }
 
@@ -88,6 +90,7 @@ JsonObject point_json(const ProductPoint& point) {
       grid.emplace_back("tile", std::move(tile));
     }
     grid.emplace_back("persistent", point.grid->persistent);
+    if (point.grid->generation > 0) grid.emplace_back("generation", point.grid->generation);
     members.emplace_back("grid", std::move(grid));
   }
   return members;

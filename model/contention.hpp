@@ -12,8 +12,9 @@
 // repeats neither the kernel's start nor, where it is nearly empty, its blocks' wait for memory
 // (WaveCost).
 //
-// A persistent kernel takes T tiles in rounds. Its blocks that find no multiprocessor come when an
-// early one has ended, each with its first tile: one round more,
+// A persistent kernel takes T tiles in rounds, also where clusters of blocks fit fewer than all S.
+// Its blocks that find no multiprocessor come when an early one has ended, each with its first
+// tile: one round more,
 //
 //   alone   ceil(T / S),   beside   ceil((T - c) / (S - c)) + 1.
 //
@@ -33,12 +34,19 @@ struct OutputTile {
   int across = 0;
 };
 
+// KernelGrid::generation at most.
+inline constexpr int kNewestGeneration = 199;
+
 struct KernelGrid {
   double blocks = 0;              // thread blocks launched
   double per_multiprocessor = 1;  // blocks resident on one multiprocessor at once
-  bool persistent = false;        // grid = number of multiprocessors; it distributes its own tiles
+  // Its blocks, one a multiprocessor or fewer where clusters of blocks do not fit all of these,
+  // take tile after tile.
+  bool persistent = false;
   OutputTile tile{};
   double tiles = 0;  // of the output; 0: not known
+  // Compute capability whose instructions it multiplies by (80: mma.sync, 90: wgmma); 0: not known.
+  int generation = 0;
 };
 
 // Per-multiprocessor limits of a GPU (CUDA programming guide, "Technical Specifications per Compute

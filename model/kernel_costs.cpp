@@ -18,7 +18,6 @@ constexpr std::size_t kNearest = 12;
 // Doublings, sqrt(2) log2(4/3): no nearer width has been left out (two H200), so that less is known
 // only of a shape that the same kernel takes in as many waves.
 constexpr double kNearestLeftOut = 0.59;
-constexpr double kFarthest = 4;    // doublings, beyond which the error grows no more
 constexpr double kAlignment = 16;  // bytes that a kernel loads at once
 
 double dot(const KernelParts& a, const KernelParts& b) {
@@ -27,7 +26,8 @@ double dot(const KernelParts& a, const KernelParts& b) {
 
 bool same_kernel(const KernelGrid& a, const KernelGrid& b) {
   return a.tile.contiguous == b.tile.contiguous && a.tile.across == b.tile.across &&
-         a.per_multiprocessor == b.per_multiprocessor && a.persistent == b.persistent;
+         a.per_multiprocessor == b.per_multiprocessor && a.persistent == b.persistent &&
+         a.generation == b.generation;
 }
 
 bool aligned(const Product& product) {
@@ -37,9 +37,15 @@ bool aligned(const Product& product) {
 
 }  // namespace
 
-bool any_kernel_costs(const KernelCosts& costs) {
+const KernelParts& KernelCosts::of(int generation) const {
+  for (const GenerationCosts& own : generations)
+    if (own.generation == generation) return own.seconds;
+  return seconds;
+}
+
+bool any_kernel_costs(const KernelParts& seconds) {
   for (std::size_t i = 0; i < kKernelParts.size(); ++i)
-    if (kKernelParts[i] != "split" && kKernelParts[i] != "sum" && costs.seconds[i] > 0) return true;
+    if (kKernelParts[i] != "split" && kKernelParts[i] != "sum" && seconds[i] > 0) return true;
   return false;
 }
 
@@ -68,7 +74,8 @@ KernelParts parts_of(const KernelGrid& grid, double split, const Product& produc
           tile * blocks,
           parted ? 1.0 : 0.0,
           parted ? output_elements(product) * split : 0.0,
-          product.bytes().value()};
+          product.bytes().value(),
+          grid.tiles * inner_of(product) * edges};
 }
 
 KernelPrices::KernelPrices(const KernelCosts& costs, std::span<const ProductPoint* const> points,
@@ -100,7 +107,7 @@ KernelPrices::Least KernelPrices::least(const Product& product) const {
   for (const Kernel& kernel : kernels_) {
     const KernelGrid grid = grid_on(kernel.grid, kernel.split, product, multiprocessors_);
     const double seconds =
-        dot(costs_.seconds, parts_of(grid, kernel.split, product, multiprocessors_));
+        dot(costs_.of(grid.generation), parts_of(grid, kernel.split, product, multiprocessors_));
     if (seconds < best.seconds) best = {seconds, grid};
   }
   return best;

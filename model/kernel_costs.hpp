@@ -4,12 +4,14 @@
 // k/s of the inner dimension k where s blocks share a tile, takes
 //
 //   time = launch + k/s (multiply m n r + load (m + n) r + step w) + store m n r
-//          + [s > 1] (split + sum output s) + traffic bytes
+//          + [s > 1] (split + sum output s) + traffic bytes + l2 T k (m + n)
 //
-// r goes in steps as the output grows. The eight costs are fitted for each pass and dtype on
-// products whose kernels are known (calibration/fit_kernels.hpp). Of the kernels that were seen the
-// library is taken to pick the one that takes least, and what measured shapes take longer than
-// theirs by this rule, because the law or the rule is off, is interpolated:
+// r goes in steps as the output grows. The last part is what all T tiles load, through the L2 cache
+// that they share: 96 busy multiprocessors are faster each than 132. The nine costs are fitted for
+// each pass and dtype on products whose kernels are known (calibration/fit_kernels.hpp), and, where
+// a library has kernels of several generations of tensor cores, for each of these. Of the kernels
+// that were seen the library is taken to pick the one that takes least, and what measured shapes
+// take longer than theirs by this rule, because the law or the rule is off, is interpolated:
 //
 //   time = least(shape) x exp(sum_i w_i ln(measured_i / least_i) / sum_i w_i),  w_i = 1/d_i^3
 //
@@ -34,9 +36,18 @@ namespace ddpx {
 
 struct ProductPoint;
 
-inline constexpr std::array<std::string_view, 8> kKernelParts{
-    "launch", "multiply", "load", "step", "store", "split", "sum", "traffic"};
+// Doublings from the nearest measured shape beyond which the error of another grows no more.
+inline constexpr double kFarthest = 4;
+
+inline constexpr std::array<std::string_view, 9> kKernelParts{
+    "launch", "multiply", "load", "step", "store", "split", "sum", "traffic", "l2"};
 using KernelParts = std::array<double, kKernelParts.size()>;
+
+// The costs of kernels of one KernelGrid::generation.
+struct GenerationCosts {
+  int generation = 0;
+  KernelParts seconds{};
+};
 
 struct KernelCosts {
   Pass pass = Pass::forward;
@@ -48,10 +59,14 @@ struct KernelCosts {
   // The same of a shape with fewer or more rows, or a narrower or wider layer, than any that was
   // measured, or one whose rows of a matrix do not begin at multiples of 16 bytes.
   double error_outside = 0;
+  // Of generations that have their own; the rest have `seconds`, fitted on all.
+  std::vector<GenerationCosts> generations;
+
+  [[nodiscard]] const KernelParts& of(int generation) const;
 };
 
 // Whether a part that every kernel has costs anything: prices need one.
-[[nodiscard]] bool any_kernel_costs(const KernelCosts& costs);
+[[nodiscard]] bool any_kernel_costs(const KernelParts& seconds);
 
 // The kernel on `product`, which needs a tile that is known; `split` in so many parts.
 [[nodiscard]] KernelGrid grid_on(const KernelGrid& kernel, double split, const Product& product,

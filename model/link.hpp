@@ -30,8 +30,10 @@ struct SharedCore {
 };
 
 // A collective and copies that want all of the memory, beside each other: what each takes over its
-// time alone. Measured with a message that moves at `rate` (its bus bandwidth). One that asks for
-// a = min(1, its rate / `rate`) takes max(1, a x collective), the copy 1 + a x (copy - 1).
+// time alone. Measured with a message that moves at `rate` alone (its bus bandwidth) and so at
+// `rate` / collective beside copies, which is taken to be all that they leave it, whatever the link
+// could. One whose rate alone is a of that takes max(1, a) times as long, and of the memory
+// min(1, a) of what was taken there, 1 - 1/copy: what it takes in all is what it moves.
 struct BesideCopies {
   Estimate<double> collective;
   Estimate<double> copy;

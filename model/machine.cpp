@@ -17,7 +17,6 @@ constexpr double kSameShape = 1e-6;  // distance in doublings below which a shap
 // the calibration.
 constexpr double kErrorPerDoubling = 0.03;
 constexpr double kFarDoublings = 1.5;
-constexpr double kFarthest = 4;  // doublings, beyond which the error grows no more
 // The same on GPUs, whose kernels take time in steps. Leaving out one of twelve widths at a time
 // (two H200, three dtypes) a layer's three products are 3 to 10 % off in the median and 11 to 14 %
 // in the root mean square, at about half a doubling.
@@ -47,9 +46,9 @@ const HostCosts* Machine::host_costs(Engine engine) const {
   return costs ? &*costs : nullptr;
 }
 
-Seconds Machine::longer_gap_of(Engine engine) const {
+Seconds Machine::longer_gap_of(Engine engine, double z) const {
   const auto& longer = longer_gap.at(static_cast<std::size_t>(engine));
-  return longer ? longer->value : Seconds{};
+  return longer ? longer->shifted(z) : Seconds{};
 }
 
 const Link* Machine::find_link(std::string_view link_name) const {

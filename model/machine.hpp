@@ -157,8 +157,8 @@ struct Machine {
   [[nodiscard]] const Estimate<BytesPerSecond>& update_bandwidth(Optimizer optimizer) const;
   [[nodiscard]] std::span<const MemoryPoint> update_points(Optimizer optimizer) const;
   [[nodiscard]] const HostCosts* host_costs(Engine engine) const;
-  // longer_gap of that engine, or nothing.
-  [[nodiscard]] Seconds longer_gap_of(Engine engine) const;
+  // longer_gap of that engine moved by `z` standard errors, or nothing.
+  [[nodiscard]] Seconds longer_gap_of(Engine engine, double z = 0) const;
   [[nodiscard]] const Link* find_link(std::string_view link_name) const;
   // Both spreads of compute between ranks, for a step of `samples` on each.
   [[nodiscard]] double spread(double samples) const;

@@ -42,8 +42,6 @@ Link with_bandwidth(const Link& link, double factor) {
         curve, [&](ProtocolLine& line) { line.bandwidth.value = line.bandwidth.value * factor; },
         [&](CurvePoint& point) { point.bytes = point.bytes * factor; });
   }
-  // The same message is as far from the rate it was measured at.
-  if (scaled.beside_copies) scaled.beside_copies->rate = scaled.beside_copies->rate * factor;
   for (Link& level : scaled.levels) level = with_bandwidth(level, factor);
   return scaled;
 }

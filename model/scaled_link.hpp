@@ -2,7 +2,8 @@
 //
 // A measured curve is scaled as a whole. With f times the bandwidth a message of S bytes takes what
 // S/f took: exact where time is latency + S/bandwidth, and NCCL's protocol steps move with the
-// bandwidth. With f times the latency every size loses (1 - f) of the smallest message's time.
+// bandwidth. With f times the latency every size loses (1 - f) of the smallest message's time. What
+// a collective was left beside copies (BesideCopies) stays: the memory is not the link's.
 #pragma once
 
 #include "model/link.hpp"

@@ -250,7 +250,9 @@ bool StepModel::depends_on(Source source) const {
     case Source::link:
       return shared;
     case Source::contention:
-      return shared && job_.strategy.sharding != Sharding::fsdp_unit;
+      // Of one unit nothing runs beside a collective, but gaps are longer all the same.
+      return shared && (job_.strategy.sharding != Sharding::fsdp_unit ||
+                        machine_.longer_gap_of(job_.engine) > Seconds{});
     case Source::hook:
       return shared && job_.strategy.compression.has_value();
     case Source::clock:

@@ -61,7 +61,7 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
           std::clamp(0.5 + 0.5 * s.of(Source::contention) / kNormalQuantile90, 0.0, 1.0)),
       burst(m.link_->burst.value.value()) {
   if (m.job_.gpus > 1 && m.job_.strategy.sync && walk.exchange)
-    longer = m.machine_.longer_gap_of(m.job_.engine).value();
+    longer = m.machine_.longer_gap_of(m.job_.engine, s.of(Source::contention)).value();
   if (m.python_hook() && m.machine_.hook_gap)
     longer += std::max(0.0, m.machine_.hook_gap->shifted(s.of(Source::hook)).value());
   if (m.machine_.device.multiprocessors > 0 && m.channels_ > 0) {
@@ -127,16 +127,18 @@ double StepModel::Context::collective(std::size_t i) const {
          kDecompressBytes / kGradientBytes * c.gradient.value() * copy_rate / kDecompressRate;
 }
 
-// Measured beside copies: with less to move at a time the collective loses nothing at last, and
-// takes nothing.
+// Measured beside copies: the collective moves at most what it moved there, which has cost the
+// copies their share.
 MemoryTaken StepModel::Context::taken_by(const BesideCopies& measured, double rate) const {
   const double z = shift.of(Source::contention);
-  const double asked = std::min(1.0, rate / measured.rate.value());
+  const double asked =
+      std::max(1.0, measured.collective.shifted(z)) * (rate / measured.rate.value());
+  const double most = 1.0 - 1.0 / std::max(1.0, measured.copy.shifted(z));
   MemoryTaken taken;
-  taken.stretch = std::max(1.0, measured.collective.shifted(z) * asked);
-  taken.work_stretch = 1.0 + std::max(0.0, measured.copy.shifted(z) - 1.0) * asked;
+  taken.stretch = std::max(1.0, asked);
   taken.speed = 1.0 / taken.stretch;
-  taken.share = 1.0 - 1.0 / taken.work_stretch;
+  taken.share = most * std::min(1.0, asked);
+  taken.work_stretch = 1.0 / (1.0 - taken.share);
   return taken;
 }
 

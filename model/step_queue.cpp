@@ -129,8 +129,8 @@ void StepModel::Queue::settle(std::size_t count) {
   for (std::size_t i = ended_; i < begun_; ++i) {
     Entry& entry = all_[i];
     const double left = entry.end - std::max(entry.start, now);
-    // One that starts later starts when the one before it has ended.
-    if (entry.start > now && i > 0) entry.start = std::max(now, all_[i - 1].end);
+    // One that starts later starts when it is ready and the one before it has ended.
+    if (entry.start > now && i > 0) entry.start = std::max(entry.ready, all_[i - 1].end);
     const double stretch = i < count ? context_.collective_slowdown + delay / entry.alone : 1.0;
     entry.end = std::max(entry.start, now) + left / stretch;
   }

@@ -97,7 +97,6 @@ std::optional<int> kernel_numa_node(const std::string& pci_devices, const std::s
 
 Box describe_box(const BoxFacts& facts) {
   Box box;
-  box.under_load = facts.under_load;
   for (const GpuFacts& gpu : facts.gpus) {
     GpuPlace place;
     place.name = gpu.name;

@@ -1,8 +1,8 @@
 // How the GPUs of one host reach each other, from what NVML says of them. A pure function of the
 // answers, so that any box can be described in a test.
 //
-// Three users: the link's name and description in a measurements file, its `context` (one pair per
-// GPU and per kind of path), and a text for people.
+// Two users: the link's name and description in a measurements file, and its `context` (one pair
+// per GPU and per kind of path).
 #pragma once
 
 #include <optional>
@@ -69,7 +69,6 @@ struct Box {
   std::vector<GpuPlace> gpus;
   std::vector<PairPath> pairs;
   int compute_capability = 0;  // the lowest
-  bool under_load = false;
 };
 
 [[nodiscard]] Box describe_box(const BoxFacts& facts);
@@ -99,8 +98,5 @@ enum class Route { direct, host_memory };
 // "gpu0" "0000:19:00.0, PCIe gen5 x16, NUMA 0, nvlink4 x18", "pair0-1" "nvlink4 x18 through
 // NVSwitch, P2P": equal pairs share one line, "pairs" when all are equal.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> context_of(const Box& box);
-
-// The same for people, lines of at most 80 columns.
-[[nodiscard]] std::string text_of(const Box& box);
 
 }  // namespace ddpx::cuda

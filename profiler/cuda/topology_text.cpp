@@ -1,4 +1,4 @@
-// A box in words: names of links, context of a file, text for people.
+// A box in words: names of links, context of a file.
 
 #include <algorithm>
 
@@ -181,29 +181,6 @@ std::vector<std::pair<std::string, std::string>> context_of(const Box& box) {
     context.emplace_back(key, words);
   }
   return context;
-}
-
-std::string text_of(const Box& box) {
-  constexpr std::size_t kColumns = 80;
-  std::string text;
-  for (const auto& [key, words] : context_of(box)) {
-    // Breaks at spaces; lines after the first are indented.
-    std::string line;
-    std::string rest = key;
-    rest += ": ";
-    rest += words;
-    while (line.size() + rest.size() > kColumns) {
-      const std::size_t space = rest.rfind(' ', kColumns - line.size());
-      if (space == std::string::npos || space == 0) break;
-      text += line + rest.substr(0, space) + "\n";
-      rest.erase(0, space + 1);
-      line = "  ";
-    }
-    text += line + rest + "\n";
-  }
-  if (!box.under_load && !box.gpus.empty())
-    text += "PCIe as the slots allow it; not read under load\n";
-  return text;
 }
 
 }  // namespace ddpx::cuda

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace ddpx {
 namespace {
 
 constexpr int kSms = 132;
 // Seconds of a launch, a multiply and add of a block, of a step of a wave and of a byte.
-constexpr KernelParts kTrue{3e-6, 4e-12, 0, 1e-8, 0, 0, 0, 5e-14};
+constexpr KernelParts kTrue{3e-6, 4e-12, 0, 1e-8, 0, 0, 0, 5e-14, 0};
 constexpr std::array kTiles{OutputTile{64, 64}, OutputTile{128, 128}, OutputTile{256, 128}};
 
 double seconds_of(const Product& product, const OutputTile& tile) {
@@ -63,6 +64,51 @@ TEST(FitKernels, a_width_left_out_is_forecast_with_its_waves) {
   EXPECT_EQ(left_out.size(), 6 * 4);
   for (const LeftOut& miss : left_out)
     EXPECT_NEAR(miss.log_error, 0, 1e-6) << miss.product.rows << " x " << miss.product.in;
+}
+
+// Widths of three times a power of two are the newer generation's, which takes half of every cost.
+TEST(FitKernels, recovers_the_costs_of_each_generation) {
+  const std::set<double> newer{192, 384, 768, 1536, 3072, 6144, 12288};
+  Machine machine =
+      library({128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288});
+  for (ProductPoint& point : machine.products) {
+    const bool is_newer = newer.contains(point.product.in);
+    point.grid->generation = is_newer ? 90 : 80;
+    if (is_newer) point.time.value *= 0.5;
+  }
+  fit_kernels(machine);
+  ASSERT_EQ(machine.kernel_costs.size(), 1);
+  const KernelCosts& costs = machine.kernel_costs.front();
+  ASSERT_EQ(costs.generations.size(), 2);
+  for (std::size_t i = 0; i < kTrue.size(); ++i) {
+    EXPECT_NEAR(costs.of(80)[i], kTrue[i], 1e-6 * kTrue[i] + 1e-18) << kKernelParts[i];
+    EXPECT_NEAR(costs.of(90)[i], 0.5 * kTrue[i], 1e-6 * kTrue[i] + 1e-18) << kKernelParts[i];
+  }
+  EXPECT_EQ(costs.of(0), costs.seconds) << "of kernels whose generation is not known";
+}
+
+// Rows of 64 and of 4096 from the rows beyond, and the widths of 512 and of 8192: of those that
+// take half as long again as the law has it, all that were left out with their width are off by
+// that.
+TEST(FitKernels, the_ends_left_out_are_rows_and_widths_beyond_the_others) {
+  const Machine machine = library({512, 768, 1024, 1536, 2048, 3072, 4096, 8192}, 512);
+  std::vector<const ProductPoint*> points;
+  for (const ProductPoint& point : machine.products) points.push_back(&point);
+  const std::vector<LeftOut> ends = ends_left_out(points, kSms);
+  ASSERT_EQ(ends.size(), 8 + 8 + 4 + 4);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(ends[i].product.rows, 64);
+    EXPECT_EQ(ends[8 + i].product.rows, 4096);
+    EXPECT_DOUBLE_EQ(ends[i].distance, 2) << "four times the rows are the nearest";
+  }
+  for (std::size_t i = 16; i < 20; ++i) {
+    EXPECT_EQ(ends[i].product.in, 512);
+    EXPECT_NEAR(ends[i].log_error, -std::log(1.5), 1e-6) << ends[i].product.rows;
+  }
+  for (std::size_t i = 20; i < 24; ++i) EXPECT_EQ(ends[i].product.in, 8192);
+  Machine fitted = machine;
+  fit_kernels(fitted);
+  EXPECT_GE(fitted.kernel_costs.front().error_outside, fitted.kernel_costs.front().error);
 }
 
 // One width of six takes half as long again: more than one in ten, so that the error is that

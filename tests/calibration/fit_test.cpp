@@ -92,6 +92,33 @@ TEST(FitMachine, AGapBesideCollectivesIsLongerByWhatRecordsSayOrElseByWhatTwoH20
   EXPECT_NEAR(longer(Engine::native), 0, 1e-12);
 }
 
+// Whatever the error of the gap itself (a tenth, in these measurements).
+TEST(FitMachine, TheErrorOfALongerGapIsThatOfTheDifferenceOfTwoMeansAndOfStepsApart) {
+  Measurements m = FakeSource(3).measurements();
+  StepSample step;
+  step.network = "mlp:width=2048,depth=4";
+  step.batch = 256;
+  step.seconds = {1e-3, 1e-3, 1e-3};
+  m.steps.push_back(step);
+  FitReport report;
+  const auto error = [&](Engine engine) {
+    const Machine machine = fit_machine(m, {}, report);
+    const Estimate<Seconds>& longer = *machine.longer_gap.at(static_cast<std::size_t>(engine));
+    return longer.relative_error * longer.value.value();
+  };
+  // Deviations of 1.7, 1.3 and 1.6 us, and of 0.9, 1.2 and 0.6: docs/results/h200x2.md.
+  const double apart = std::sqrt((0.167 * 0.167 + 0.233 * 0.233 + 0.067 * 0.067) / 2) * 1e-6;
+  EXPECT_NEAR(error(Engine::native), apart, 0.01e-6);
+  EXPECT_NEAR(error(Engine::torch), 0.3e-6, 1e-12);
+  m.gaps = {{false, 1.2e-6}, {true, 3.0e-6}};
+  EXPECT_NEAR(error(Engine::native), apart, 0.01e-6) << "one of each says nothing of its own";
+  // Variances of 0.04 and 0.18 us^2, of three and of two: 0.04/3 + 0.18/2 of the means (Welch
+  // 1947).
+  m.gaps = {{false, 1.2e-6}, {true, 2.7e-6}, {false, 1.4e-6}, {true, 3.3e-6}, {false, 1.0e-6}};
+  const double of_means = std::sqrt(0.04 / 3 + 0.18 / 2) * 1e-6;
+  EXPECT_NEAR(error(Engine::native), std::hypot(of_means, apart), 0.01e-6);
+}
+
 TEST(FitMachine, WorkingSetsGiveAPointEachAndTheLargestIsTheMemorysOwn) {
   Measurements m = FakeSource(3).measurements();
   m.copies = {{Bytes(1e6), {2e6 / 8e9, 2e6 / 8e9, 2e6 / 8e9}, {}, Bytes(6.4e7)},

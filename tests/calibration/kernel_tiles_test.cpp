@@ -27,6 +27,15 @@ TEST(KernelTiles, are_of_the_size_in_the_librarys_names) {
   }
 }
 
+TEST(KernelTiles, are_of_the_generation_in_the_librarys_names) {
+  EXPECT_EQ(generation_of("nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN"), 90);
+  EXPECT_EQ(generation_of("nvjet_sm100_tst_128x256_64x4"), 100);
+  EXPECT_EQ(generation_of("sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize64x128x8"), 80);
+  EXPECT_EQ(generation_of("_ZN7cutlass7Kernel2I52cutlass_80_tensorop_s1688gemm_128x64_32x6"), 80);
+  for (const char* name : {"", "sm", "gemm", "small_1", "sm9", "volta_sgemm_128x64_tn", "sm99999"})
+    EXPECT_EQ(generation_of(name), 0) << name;
+}
+
 TEST(KernelTiles, of_names_without_a_size_or_with_one_that_cannot_be_are_not_known) {
   for (const char* name : {"", "_", "gemm", "x", "_x_", "gemm_128x", "gemm_x128", "gemm_0x128_k",
                            "gemm_128x0_k", "gemm_99999x128_k", "gemm_99999999999999999999x128",
@@ -40,7 +49,7 @@ TEST(KernelTiles, of_working_blocks_share_the_inner_dimension_evenly) {
     KernelRecord kernel;
     kernel.name = name;
     kernel.blocks = launched;
-    return working_blocks(kernel, product) / tiles_of(tile_of(name), product);
+    return working_blocks(kernel, product).value_or(0) / tiles_of(tile_of(name), product);
   };
   // 12 tiles along, launched as 16: eight parts.
   EXPECT_EQ(blocks("_ZN7cutlass7Kernel2I41cutlass_80_simt_sgemm_64x64_8x5_nt_align1EE", 128,
@@ -62,6 +71,34 @@ TEST(KernelTiles, of_working_blocks_share_the_inner_dimension_evenly) {
   EXPECT_EQ(blocks("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_TNT", 32,
                    {Pass::forward, DType::bf16, 64, 256, 256}),
             1);
+  // 114 tiles along in clusters of four: 116. 22 across in clusters of four: 24, four times.
+  EXPECT_EQ(blocks("nvjet_sm90_tst_144x64_64x8_4x1_v_bz_TNN", 116,
+                   {Pass::forward, DType::bf16, 64, 16384, 16384}),
+            1);
+  EXPECT_EQ(blocks("nvjet_sm90_tst_64x24_64x16_2x4_h_bz_TNT", 96,
+                   {Pass::forward, DType::bf16, 512, 256, 256}),
+            1);
+}
+
+TEST(KernelTiles, of_a_grid_that_is_no_whole_number_of_them_are_told) {
+  const Product product{Pass::forward, DType::tf32, 128, 2048, 2048};
+  KernelRecord kernel;
+  kernel.name =
+      "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_warpgroupsize1x1x1"
+      "_execute_segment_k_off_kernel__5x_cublas";
+  kernel.blocks = 70;  // for 32 x 2 tiles
+  EXPECT_FALSE(working_blocks(kernel, product));
+  kernel.blocks = 32;  // fewer than there are tiles
+  EXPECT_FALSE(working_blocks(kernel, product));
+  kernel.blocks = 128;
+  EXPECT_EQ(working_blocks(kernel, product), 128);
+  // A persistent kernel's grid is the GPU's, and of a name without a size nothing is known.
+  kernel.blocks = 70;
+  kernel.persistent = true;
+  EXPECT_EQ(working_blocks(kernel, product), 70);
+  kernel.persistent = false;
+  kernel.name = "gemm";
+  EXPECT_EQ(working_blocks(kernel, product), 70);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -29,11 +30,15 @@ Machine full_machine() {
   m.products = {
       {{Pass::forward, DType::fp32, 256, 4096, 4096},
        {Seconds(1.0 / 700), 0.01, "fitted"},
-       KernelGrid{128, 2, true, {128, 256}, 32 * 1}},
+       KernelGrid{128, 2, true, {128, 256}, 32 * 1, 80}},
       {{Pass::weight_gradient, DType::fp16, 64, 1024, 64}, {Seconds(3e-5), 0.02, ""}, {}}};
-  m.kernel_costs = {
-      {Pass::forward, DType::fp32, {3e-6, 4e-12, 1e-12, 1e-8, 2e-10, 2e-6, 1e-12, 5e-14}, 0.08},
-      {Pass::forward, DType::bf16, {2e-6, 1e-13}, 0.05}};
+  m.kernel_costs = {{Pass::forward,
+                     DType::fp32,
+                     {3e-6, 4e-12, 1e-12, 1e-8, 2e-10, 2e-6, 1e-12, 5e-14, 1e-15},
+                     0.08,
+                     0.1,
+                     {{80, {2e-6, 3e-12}}, {90, {1e-6, 2e-12}}}},
+                    {Pass::forward, DType::bf16, {2e-6, 1e-13}, 0.05, 0.05, {}}};
   m.one_gpu_steps = {{"mlp:width=1024,depth=8",
                       256,
                       DType::tf32,
@@ -110,6 +115,12 @@ void expect_same_costs(const std::vector<KernelCosts>& a, const std::vector<Kern
     EXPECT_EQ(a[i].dtype, b[i].dtype);
     EXPECT_EQ(a[i].seconds, b[i].seconds);
     EXPECT_EQ(a[i].error, b[i].error);
+    EXPECT_EQ(a[i].error_outside, b[i].error_outside);
+    ASSERT_EQ(a[i].generations.size(), b[i].generations.size());
+    for (std::size_t g = 0; g < a[i].generations.size(); ++g) {
+      EXPECT_EQ(a[i].generations[g].generation, b[i].generations[g].generation);
+      EXPECT_EQ(a[i].generations[g].seconds, b[i].generations[g].seconds);
+    }
   }
 }
 
@@ -213,6 +224,9 @@ TEST(MachineJson, an_older_files_gaps_are_taken_by_what_they_are_longer_and_said
   const Machine read = machine_from_json(text, "old.json");
   for (const Engine engine : {Engine::native, Engine::torch})
     EXPECT_NEAR(read.longer_gap_of(engine).value(), 1.5e-6, 1e-15);
+  // 0.3 us of the whole, and what the gap of 1.5 us is unsure by, in squares.
+  const double gaps = m.kernel_gap.relative_error * 1.5e-6;
+  EXPECT_NEAR(read.longer_gap[0]->relative_error, std::hypot(0.3e-6, gaps) / 1.5e-6, 1e-9);
   ASSERT_EQ(read.notes.size(), m.notes.size() + 1);
   EXPECT_NE(read.notes.back().find("shared_gap_s"), std::string::npos);
   EXPECT_NE(read.notes.back().find("ddpx-calibrate --from"), std::string::npos);
@@ -241,7 +255,7 @@ TEST(MachineJson, damaged_files_are_refused_by_path_and_value) {
        {"\"persistent\": true", "\"persistent\": 1", {"grid.persistent: is 1; accepted: true"}},
        {"\"blocks\": 128", "\"blocks\": -128", {"grid.blocks: is -128"}},
        {"\"launch_s\": 3e-06", "\"launch_s\": -1", {"kernel_costs[0].launch_s: is -1"}},
-       {"\"launch_s\": 3e-06, ", "", {"kernel_costs[0]: has no \"launch_s\""}},
+       {"\"launch_s\": 3e-06,", "", {"kernel_costs[0]: has no \"launch_s\""}},
        {"\"error\": 0.08", "\"error\": -0.08", {"kernel_costs[0].error: is -0.08"}},
        {"\"across\": 256", "\"across\": 0", {"tile.across: is 0"}},
        {"\"contiguous\": 128", "\"contiguous\": 99999", {"tile.contiguous: is 99999"}},

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "calibration/fit_kernels.hpp"
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
+#include "model/tiles.hpp"
 
 namespace ddpx {
 namespace {
@@ -166,6 +168,61 @@ TEST(ProductsLeftOut, are_forecast_from_the_other_widths) {
   print("PyTorch (variants chosen on these)", misses);
   print("&nbsp; by the two nearest", left_out(torch, false));
   expect_within(misses, 0.045, 0.14);
+}
+
+// One-GPU steps say what products take inside a step, and scale them; kernel costs are scaled with
+// them (calibration/fit_compute.cpp).
+TEST(KernelCosts, are_those_of_the_products_as_steps_scale_them) {
+  const Measurements measurements = io::measurements_from_json(io::read_text(kShipped), kShipped);
+  FitReport report;
+  const Machine machine = fit_machine(measurements, {.place = kShipped}, report);
+  const ProductPoint& point = machine.products.front();
+  EXPECT_GT(std::abs(point.time.value / products_of(kShipped).products.front().time.value - 1),
+            1e-4)
+      << "the steps of these measurements scale products";
+  Machine again = machine;
+  fit_kernels(again);
+  ASSERT_EQ(again.kernel_costs.size(), machine.kernel_costs.size());
+  for (std::size_t i = 0; i < again.kernel_costs.size(); ++i) {
+    const KernelCosts& a = machine.kernel_costs[i];
+    const KernelCosts& b = again.kernel_costs[i];
+    EXPECT_NEAR(a.error, b.error, 1e-6 * b.error);
+    EXPECT_NEAR(a.error_outside, b.error_outside, 1e-6 * b.error_outside);
+  }
+  // Costs that the shapes of one generation cannot tell apart may change places; what they add up
+  // to on these may not.
+  const int multiprocessors = machine.device.multiprocessors;
+  for (const ProductPoint& p : machine.products) {
+    if (!has_tile(p)) continue;
+    const double split = splits_of(*p.grid);
+    const KernelGrid grid = grid_on(*p.grid, split, p.product, multiprocessors);
+    const KernelParts parts = parts_of(grid, split, p.product, multiprocessors);
+    const auto seconds = [&](const Machine& by) {
+      const auto costs = std::find_if(
+          by.kernel_costs.begin(), by.kernel_costs.end(), [&](const KernelCosts& known) {
+            return known.pass == p.product.pass && known.dtype == p.product.dtype;
+          });
+      const KernelParts& each = costs->of(grid.generation);
+      return std::inner_product(each.begin(), each.end(), parts.begin(), 0.0);
+    };
+    EXPECT_NEAR(seconds(again) / seconds(machine), 1, 1e-6) << p.product.rows << p.product.in;
+  }
+}
+
+// Counted from the file's names and blocks: sixteen of the library's segment_k kernels.
+TEST(KernelCosts, leave_out_grids_that_are_no_whole_number_of_tiles_and_say_so) {
+  Measurements measurements = io::measurements_from_json(io::read_text(kShipped), kShipped);
+  measurements.steps.clear();
+  FitReport report;
+  const Machine machine = fit_machine(measurements, {.place = kShipped}, report);
+  const auto left_out =
+      std::count_if(report.residuals.begin(), report.residuals.end(), [](const Residual& r) {
+        return r.dropped && r.reason.find("no whole number of the tiles") != std::string::npos;
+      });
+  EXPECT_EQ(left_out, 16);
+  const auto tiled = std::count_if(machine.products.begin(), machine.products.end(),
+                                   [](const ProductPoint& point) { return has_tile(point); });
+  EXPECT_EQ(tiled, 1512 - 16);
 }
 
 // Five widths at batches of 64, 256 and 1024, as a quick calibration times them, against `judged`

@@ -66,8 +66,6 @@ Hurt hurt_by_bandwidth(const Setting& s, double latency) {
     link.beside_compute = s.link.beside_compute;
     link.shared_core = s.link.shared_core;
     link.beside_copies = s.link.beside_copies;
-    // As with_bandwidth() has it: here a fraction of the link's.
-    if (link.beside_copies) link.beside_copies->rate = link.beside_copies->rate * bandwidth;
     if (s.job.strategy.hybrid) link.levels = {link, link};
     const double step = StepModel(s.machine, link, s.network, s.job).run().total().value();
     const double longer = shortest > 0 ? step - shortest * (1 + kRounding) : 0;
@@ -136,7 +134,7 @@ TEST(MoreBandwidth, never_hurts_where_copies_beside_collectives_were_measured) {
     for (ProductPoint& p : s.machine.products) p.grid.reset();
     s.link.beside_copies = BesideCopies{{random.size(1, 2.2), 0.1, ""},
                                         {random.size(1, 1.2), 0.1, ""},
-                                        BytesPerSecond(random.size(0.5, 2))};
+                                        BytesPerSecond(random.size(kSlowest, kFastest))};
     ASSERT_LE(hurt_by_bandwidth(s, random.size(1e-6, 1e-4)).fraction, 2e-3)
         << describe(s.job.strategy) << " round " << round;
   }

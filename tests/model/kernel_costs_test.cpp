@@ -30,7 +30,8 @@ TEST(KernelParts, count_by_hand) {
                              128 * 128,
                              0,
                              0,
-                             4 * (512.0 * 4096 + 4096.0 * 4096 + 512.0 * 4096)};
+                             4 * (512.0 * 4096 + 4096.0 * 4096 + 512.0 * 4096),
+                             128 * 4096.0 * 256};
   EXPECT_EQ(parts, expected);
 }
 
@@ -91,11 +92,11 @@ KernelCosts even_costs() {
 
 TEST(KernelCosts, of_split_kernels_alone_price_nothing) {
   KernelCosts costs;
-  EXPECT_FALSE(any_kernel_costs(costs));
+  EXPECT_FALSE(any_kernel_costs(costs.seconds));
   costs.seconds = {0, 0, 0, 0, 0, 1e-6, 1e-12, 0};
-  EXPECT_FALSE(any_kernel_costs(costs));
+  EXPECT_FALSE(any_kernel_costs(costs.seconds));
   costs.seconds[7] = 1e-13;
-  EXPECT_TRUE(any_kernel_costs(costs));
+  EXPECT_TRUE(any_kernel_costs(costs.seconds));
 }
 
 // Half way between a shape at its costs and one at 1.21 times its costs a shape takes 1.1 times:
@@ -109,6 +110,27 @@ TEST(KernelPrices, of_a_shape_between_two_are_its_costs_and_the_mean_of_what_tho
   EXPECT_NEAR(price.time.value(), 1.1 * (2e-6 + 2048 * 128 * 128 * 1e-12), 1e-12);
   EXPECT_EQ(price.grid.blocks, 32);
   EXPECT_NEAR(price.distance, std::sqrt(2.0), 1e-12);
+}
+
+// Two kernels of one tile: those of the newer generation multiply in half the time, and the library
+// is taken to pick one.
+TEST(KernelPrices, of_a_generation_with_costs_of_its_own_are_by_these) {
+  KernelCosts costs = even_costs();
+  costs.generations = {{90, {2e-6, 0.5e-12}}};
+  std::vector<ProductPoint> points{measured(layer(256, 1024), kSquare, 1.0, costs),
+                                   measured(layer(256, 4096), kSquare, 1.0, costs)};
+  points[0].grid->generation = 80;
+  points[1].grid->generation = 80;
+  const auto seconds = [&] {
+    const std::vector<const ProductPoint*> all{&points[0], &points[1]};
+    return KernelPrices(costs, all, kSms).of(layer(256, 2048)).time.value();
+  };
+  EXPECT_NEAR(seconds(), 2e-6 + 2048 * 128 * 128 * 1e-12, 1e-12);
+  for (ProductPoint& point : points) {
+    point.grid->generation = 90;
+    point.time.value = Seconds(2e-6 + (point.time.value.value() - 2e-6) / 2);
+  }
+  EXPECT_NEAR(seconds(), 2e-6 + 2048 * 128 * 128 * 0.5e-12, 1e-12);
 }
 
 TEST(KernelPrices, near_a_measured_shape_are_its_own) {

@@ -2,6 +2,7 @@
 // step_test.cpp.
 #include <gtest/gtest.h>
 
+#include "model/scaled_link.hpp"
 #include "model/step.hpp"
 #include "tests/support/paper_step.hpp"
 
@@ -42,12 +43,35 @@ TEST(DdpSteps, let_copies_and_collectives_slow_each_other_as_measured_on_their_l
   Link link = line_link(0, 1e6);
   link.beside_copies = BesideCopies{{2.0, 0, ""}, {2.0, 0, ""}, BytesPerSecond(1e6)};
   EXPECT_DOUBLE_EQ(total(step(m, link, one_bucket_per_tensor(), network)), 10);
-  // Measured at twice the rate: this one loses nothing and takes copies half as much. The second
-  // copy in 5.5-6.25, all-reduces 4.5-6.5 and to 8.5, copies out 6.5-7.25 and 8.5-9.
+  // Measured at twice the rate, of which copies left half: all that this one asks for. It loses
+  // nothing and takes of copies what was taken there. The second copy in 5.5-6.5, all-reduces
+  // 4.5-6.5 and to 8.5, copies out 6.5-7.5 and 8.5-9.
   link.beside_copies->rate = BytesPerSecond(2e6);
   const Step s = step(m, link, one_bucket_per_tensor(), network);
   EXPECT_DOUBLE_EQ(total(s), 9);
-  EXPECT_DOUBLE_EQ(term(s, Term::contention), 0.5);
+  EXPECT_DOUBLE_EQ(term(s, Term::contention), 1);
+}
+
+TEST(DdpSteps, over_the_same_link_with_other_bandwidth_are_left_as_much_of_the_memory_by_copies) {
+  const Network network = plain_layers(2, 2e6);
+  Machine m = machine_for(network, 1);
+  m.copy_bandwidth.value = BytesPerSecond(8e6);
+  Link link = line_link(0, 1e6);
+  link.beside_copies = BesideCopies{{2.0, 0, ""}, {2.0, 0, ""}, BytesPerSecond(1e6)};
+  const auto with = [&](double factor) {
+    return step(m, with_bandwidth(link, factor), one_bucket_per_tensor(), network);
+  };
+  // Twice the bandwidth: all-reduces of a second from 4.5 and, after the second copy in (5.5-6),
+  // from 6. Beside the first copy out (6-7) that one still moves 0.5 MB/s, and the rest of its 2 MB
+  // after it: to 7.75. The last copy ends at 8.25.
+  EXPECT_DOUBLE_EQ(total(with(2)), 8.25);
+  EXPECT_DOUBLE_EQ(term(with(2), Term::contention), 0.5);
+  // Half of it: copies leave it all that it asks for. All-reduces 4.5-8.5 and to 12.5.
+  EXPECT_DOUBLE_EQ(total(with(0.5)), 13);
+  EXPECT_DOUBLE_EQ(term(with(0.5), Term::contention), 1);
+  // A quarter: it takes a quarter of the memory, copies a third longer. All-reduces 4.5-12.5-20.5.
+  EXPECT_DOUBLE_EQ(total(with(0.25)), 21);
+  EXPECT_NEAR(term(with(0.25), Term::contention), 1.0 / 3, 1e-12);
 }
 
 TEST(DdpSteps, slow_kernels_by_their_waves_beside_a_collective) {

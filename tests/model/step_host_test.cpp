@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "model/step.hpp"
 #include "tests/support/paper_step.hpp"
@@ -48,6 +50,25 @@ TEST(Gaps, are_longer_in_the_steps_of_the_engine_that_has_them_so) {
   EXPECT_NEAR(total(step(m, line_link(0, 1e15), job)), 8 + 15 * 0.5, 1e-6);
 }
 
+TEST(Gaps, that_may_be_longer_still_widen_the_interval) {
+  // Fifteen of 0.2 s, a tenth unsure; FSDP of one unit, beside whose collectives nothing runs, has
+  // eight products, four copies and an optimizer.
+  Machine m = machine();
+  m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.1, ""};
+  const Link link = line_link(0, 1e15);
+  const Network network = test::three_layers();
+  for (const auto& [strategy, gaps] : {std::pair{"ddp", 15}, std::pair{"fsdp=unit", 13}}) {
+    Job job = one_bucket_per_tensor();
+    if (std::string_view(strategy) != "ddp") job.strategy = parse_strategy(strategy);
+    const StepModel model(m, link, network, job);
+    EXPECT_TRUE(model.depends_on(Source::contention));
+    Shift shift;
+    shift.z[static_cast<std::size_t>(Source::contention)] = 1;
+    const double longer = (model.run(shift).total() - model.run().total()).value();
+    EXPECT_NEAR(longer, gaps * 0.02, 1e-6) << strategy;
+  }
+}
+
 TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
   // Half the work of 8 s and of the optimizer's gap; eight products and seven kernels 0.2 longer,
   // six copies with their gap of 0.1.
@@ -60,6 +81,18 @@ TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
   const StepModel model(m, ProductTable(m, DType::fp32), link, network, one_bucket_per_tensor(),
                         scale);
   EXPECT_NEAR(model.run().total().value(), 4 + 0.5 * 0.1 + 15 * 0.2 + 6 * 0.1, 1e-6);
+}
+
+TEST(Gaps, go_by_once_before_a_collective_over_a_link_whose_channels_are_not_known) {
+  // Gaps of 0.5: backward's products and copies in end at 5.5, 8 and 9.5, and each all-reduce of
+  // 0.1 s begins a gap later. The last one, from 10 to 10.1, is waited for until 10.6.
+  Machine m = machine();
+  m.device.multiprocessors = 10;
+  m.kernel_gap.value = Seconds(0.5);
+  Job job = one_bucket_per_tensor();
+  job.strategy.bucket_view = true;
+  const Step s = step(m, line_link(0, 20e6), job);
+  EXPECT_NEAR(term(s, Term::exposed_communication), 0.5 + 0.1 + 0.5, 1e-6);
 }
 
 TEST(Gaps, lie_within_products_that_are_split) {

@@ -1,17 +1,19 @@
 // Runs the same tests on every rank. The first rank prints them all, the others what fails; any
-// failure fails the run. A rank that leaves a test early leaves the others waiting for it: each
-// says where it waits, and ends, when one test has taken too long, and one that has left a test
-// says so, and ends, when the others do not come out of it.
+// failure fails the run. After each test the ranks exchange how they came out of it, beside their
+// device: ranks that disagree end there, with one line (rank_outcomes.hpp). A test that takes too
+// long says where, and ends.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
+#include "tests/profiler/rank_outcomes.hpp"
 #include "tests/profiler/ranks.hpp"
 
 namespace ddpx::test {
@@ -38,16 +40,18 @@ class FailuresOnly : public testing::EmptyTestEventListener {
   std::string test_ = "?";
 };
 
-// DDPX_TEST_SECONDS, for tests that repeat thousands of times.
-unsigned patience() {
-  constexpr unsigned kUsual = 120;
-  const char* const text = std::getenv("DDPX_TEST_SECONDS");
+unsigned seconds_in(const char* variable, unsigned usual) {
+  const char* const text = std::getenv(variable);
   const int seconds = text == nullptr ? 0 : std::atoi(text);
-  return seconds > 0 ? static_cast<unsigned>(seconds) : kUsual;
+  return seconds > 0 ? static_cast<unsigned>(seconds) : usual;
 }
 
+// For one test; tests that repeat thousands of times want more.
+unsigned patience() { return seconds_in("DDPX_TEST_SECONDS", 120); }
 // For the others to come out of a test that this rank has left.
-constexpr unsigned kToCome = 10;
+std::chrono::seconds to_come() {
+  return std::chrono::seconds(seconds_in("DDPX_TEST_SECONDS_TO_COME", 10));
+}
 
 char last_words[256];
 std::size_t last_words_length = 0;
@@ -60,20 +64,24 @@ void give_up(int /*signal*/) {
 
 class Watch : public testing::EmptyTestEventListener {
  public:
-  explicit Watch(int rank) : rank_(rank) { std::signal(SIGALRM, give_up); }
+  explicit Watch(engine::Device& d) : rank_(d.rank()), outcomes_(d) {
+    std::signal(SIGALRM, give_up);
+  }
   void OnTestStart(const testing::TestInfo& test) override {
     alarm_in(patience(), "over " + std::to_string(patience()) + " s in " + name_of(test));
   }
   void OnTestEnd(const testing::TestInfo& test) override {
-    // An exception counts as one, too.
-    if (test.result()->HasFatalFailure())
-      alarm_in(kToCome, "the others have not come for " + std::to_string(kToCome) +
-                            " s after it left " + name_of(test));
-    device->barrier();
     ::alarm(0);
+    outcomes_.exchange(name_of(test), early(*test.result()), to_come());
   }
 
  private:
+  // Whether the test may not have reached its end: an exception counts as a fatal failure, too, and
+  // of one in a function that the test calls nothing says that it went on.
+  static std::string early(const testing::TestResult& result) {
+    if (result.HasFatalFailure()) return "failed";
+    return result.Skipped() ? "skipped" : "";
+  }
   static std::string name_of(const testing::TestInfo& test) {
     return std::string(test.test_suite_name()) + "." + test.name();
   }
@@ -87,6 +95,7 @@ class Watch : public testing::EmptyTestEventListener {
   }
 
   int rank_;
+  RankOutcomes outcomes_;
 };
 
 }  // namespace
@@ -141,7 +150,7 @@ int main(int argc, char** argv) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new ddpx::test::FailuresOnly(rank));
   }
-  listeners.Append(new ddpx::test::Watch(rank));
+  listeners.Append(new ddpx::test::Watch(*ddpx::test::device));
   const int result = RUN_ALL_TESTS();
   ddpx::test::device.reset();
   return result;

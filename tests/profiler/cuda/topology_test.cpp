@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace ddpx::cuda {
 namespace {
@@ -165,17 +164,6 @@ TEST(Topology, without_answers_nothing_is_claimed) {
   EXPECT_EQ(nvlink_family(box), "");
   EXPECT_THAT(context_of(box).back(), Pair("pair0-1", "path unknown, P2P unknown"));
   EXPECT_EQ(link_of(describe_box(BoxFacts{}), Route::direct), std::nullopt);
-  EXPECT_EQ(text_of(describe_box(BoxFacts{})), "");
-}
-
-TEST(Topology, text_for_people_fits_80_columns) {
-  BoxFacts facts;
-  facts.gpus.assign(8, gpu("0000:01:00.0", 70));
-  join(facts, Nearness::across_numa, "no path between the two PCIe roots");
-  facts.pairs[0].nearness = Nearness::one_switch;
-  std::istringstream text(text_of(describe_box(facts)));
-  std::string line;
-  while (std::getline(text, line)) EXPECT_LE(line.size(), 80) << line;
 }
 
 TEST(Topology, facts_come_from_nvml_and_the_processors_node_from_the_kernel) {
