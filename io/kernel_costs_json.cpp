@@ -1,11 +1,20 @@
 #include "io/kernel_costs_json.hpp"
 
+#include <array>
 #include <string>
 
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
 namespace {
+
+constexpr Plausible kLaunch{0, 1, "seconds of a kernel"};
+constexpr Plausible kOfElement{0, 1e-6, "seconds of one element"};
+constexpr Plausible kOfStep{0, 1e-3, "seconds of one step of the inner dimension"};
+constexpr Plausible kOfByte{0, 1e-7, "seconds of one byte"};
+// As kKernelParts.
+constexpr std::array<Plausible, kKernelParts.size()> kParts{
+    kLaunch, kOfElement, kOfElement, kOfStep, kOfElement, kLaunch, kOfElement, kOfByte};
 
 std::string key_of(std::string_view part) { return std::string(part) + "_s"; }
 
@@ -18,13 +27,14 @@ KernelCosts costs_of(const Reader& from) {
   KernelCosts costs;
   costs.pass = from.at("pass").one_of({Pass::forward, Pass::data_gradient, Pass::weight_gradient});
   costs.dtype = dtype_of(from.at("dtype"));
-  for (std::size_t i = 0; i < keys.size(); ++i) costs.seconds[i] = from.at(keys[i]).between(0, 1);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    costs.seconds[i] = from.at(keys[i]).plausible(kParts[i]);
   if (!any_kernel_costs(costs))
     from.at(keys.front()).refuse_value("more than 0 where the other costs are 0");
-  costs.error = from.at("error").non_negative();
+  costs.error = from.at("error").plausible(kRelativeError);
   // Files of before it was fitted.
   const auto outside = from.find("error_outside");
-  costs.error_outside = outside ? outside->non_negative() : costs.error;
+  costs.error_outside = outside ? outside->plausible(kRelativeError) : costs.error;
   return costs;
 }
 

@@ -12,7 +12,7 @@ constexpr std::array kEngines{Engine::native, Engine::torch};
 
 // They charged products a gap that their times have already: only the difference is kept.
 void take_older_gap(const Reader& from, Machine& machine) {
-  const auto whole = estimate_of<Seconds>(from, &Reader::non_negative);
+  const auto whole = estimate_of<Seconds>(from, kGap);
   const Seconds longer = std::max(Seconds{}, whole.value - machine.kernel_gap.value);
   machine.longer_gap.fill(Estimate<Seconds>{longer, whole.relative_error, whole.origin});
   machine.notes.emplace_back(
@@ -32,8 +32,7 @@ void take_longer_gap(const Reader& top, Machine& machine) {
   longer->only({name(Engine::native), name(Engine::torch)});
   for (const Engine engine : kEngines) {
     if (const auto given = longer->find(name(engine)))
-      machine.longer_gap.at(static_cast<std::size_t>(engine)) =
-          estimate_of<Seconds>(*given, &Reader::non_negative);
+      machine.longer_gap.at(static_cast<std::size_t>(engine)) = estimate_of<Seconds>(*given, kGap);
   }
 }
 

@@ -95,13 +95,42 @@ KernelPrices::KernelPrices(const KernelCosts& costs, std::span<const ProductPoin
   }
 }
 
+// The first of the kernels that take least. Most take more than that even at their least, their
+// blocks spread evenly and in one wave: ceilings only add to that, and no cost is negative.
 KernelPrices::Least KernelPrices::least(const Product& product) const {
+  constexpr double kRounding = 1 - 1e-9;                                     // of either sum
+  enum Part { launch, multiply, load, step, store, parting, sum, traffic };  // of kKernelParts
+  const KernelParts& cost = costs_.seconds;
+  const double inner = inner_of(product);
+  const double output = output_elements(product);
+  const double volume = inner * output / multiprocessors_;
+  const double shared =
+      cost[launch] + cost[multiply] * volume + cost[traffic] * product.bytes().value();
+  const auto floor_of = [&](const Kernel& kernel) {
+    const double across = kernel.grid.tile.across;
+    const double contiguous = kernel.grid.tile.contiguous;
+    const double split = kernel.split;
+    return shared + cost[load] * volume * (across + contiguous) / (across * contiguous) +
+           cost[step] * inner / split + cost[store] * output * split / multiprocessors_ +
+           (split > 1 ? cost[parting] + cost[sum] * output * split : 0.0);
+  };
   Least best{std::numeric_limits<double>::infinity(), {}};
-  for (const Kernel& kernel : kernels_) {
+  std::size_t best_index = 0;
+  const auto look = [&](std::size_t i) {
+    const Kernel& kernel = kernels_[i];
     const KernelGrid grid = grid_on(kernel.grid, kernel.split, product, multiprocessors_);
     const double seconds =
         dot(costs_.seconds, parts_of(grid, kernel.split, product, multiprocessors_));
-    if (seconds < best.seconds) best = {seconds, grid};
+    if (seconds < best.seconds || (seconds == best.seconds && i < best_index)) {
+      best = {seconds, grid};
+      best_index = i;
+    }
+  };
+  std::vector<double> floors(kernels_.size());
+  std::transform(kernels_.begin(), kernels_.end(), floors.begin(), floor_of);
+  look(static_cast<std::size_t>(std::min_element(floors.begin(), floors.end()) - floors.begin()));
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    if (!(floors[i] * kRounding > best.seconds)) look(i);
   }
   return best;
 }
@@ -132,6 +161,7 @@ KernelPrices::Price KernelPrices::of(const Product& product) const {
                   (known.log_in - in) * (known.log_in - in) +
                   (known.log_out - out) * (known.log_out - out),
               &known};
+    if (!(near.d2 < nearest.back().d2)) continue;
     for (auto place = nearest.begin(); place != nearest.end() && near.known; ++place)
       if (near.d2 < place->d2) std::swap(near, *place);
   }
