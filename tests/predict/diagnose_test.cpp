@@ -25,7 +25,7 @@ Options run_of(const char* steps) {
 
 Resolvers resolvers() {
   Resolvers names = test::small_resolvers();
-  names.link = [](const std::optional<std::string>& name, const Machine&) {
+  names.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     return link_from_figures("--link", name.value());
   };
   return names;
