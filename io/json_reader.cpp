@@ -124,7 +124,7 @@ double Reader::plausible(const Plausible& range) const {
   const bool none = range.least == 0;
   if (value == nullptr || !(*value > 0 || (none && *value == 0)))
     refuse_value(none ? "a number from 0 up" : "a number above 0");
-  if (*value < range.least || *value > range.most) refuse_value(text_of(range));
+  if (*value < range.least || *value > range.most) refuse_value("a number from " + text_of(range));
   return *value;
 }
 

@@ -60,6 +60,11 @@ struct Explanation {
 // A list that does not change, of which copies are the same one: a long sweep has it once.
 class SharedTexts {
  public:
+  using value_type = std::string;
+  using const_reference = const std::string&;
+  using const_iterator = std::vector<std::string>::const_iterator;
+  using iterator = const_iterator;
+
   SharedTexts() : SharedTexts(std::vector<std::string>()) {}
   SharedTexts(std::initializer_list<std::string> texts)
       : SharedTexts(std::vector<std::string>(texts)) {}
@@ -67,8 +72,9 @@ class SharedTexts {
       : texts_(std::make_shared<const std::vector<std::string>>(std::move(texts))) {}
 
   operator const std::vector<std::string>&() const { return *texts_; }
-  [[nodiscard]] auto begin() const { return texts_->begin(); }
-  [[nodiscard]] auto end() const { return texts_->end(); }
+  [[nodiscard]] const_iterator begin() const { return texts_->begin(); }
+  [[nodiscard]] const_iterator end() const { return texts_->end(); }
+  [[nodiscard]] const std::string& back() const { return texts_->back(); }
   [[nodiscard]] bool empty() const { return texts_->empty(); }
   [[nodiscard]] std::size_t size() const { return texts_->size(); }
 

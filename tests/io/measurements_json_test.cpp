@@ -287,6 +287,7 @@ TEST(MeasurementsJson, every_rate_and_time_is_one_that_can_be) {
                                      {"idle_s", 1e-10, 1e6},
                                      {"clock_mhz", 0, 1e5},
                                      {"power_w", 0, 1e5},
+                                     {"celsius", 0, 300},
                                      {"priors.relative_error", 0, 100}};
   constexpr std::string_view kCounts[] = {"schema_version",
                                           "multiprocessors",
@@ -340,7 +341,8 @@ TEST(MeasurementsJson, times_of_bytes_make_a_rate_that_can_be) {
   EXPECT_EQ(read(1e9, 99), "");
   EXPECT_EQ(read(4, 0.9), "");
   EXPECT_THAT(read(1e9, 0.9e-7), testing::StartsWith("given.json: copies[0].times_s[0]: is 9e-08"));
-  EXPECT_THAT(read(1e9, 101), testing::HasSubstr("1e7 to 1e16 (bytes per second of a memory)"));
+  EXPECT_THAT(read(1e9, 101),
+              testing::HasSubstr("make 10000000 to 1e+16 (bytes per second of a memory)"));
 }
 
 }  // namespace

