@@ -191,11 +191,11 @@ std::string crossing_text(const UnknownRow& row) {
   if (s.outcome == Outcome::never)
     return "At no " + one_of(row) + " looked at does another GPU pay: at best " +
            metric_text({Metric::speedup, 1}, s.reached) + " at " + value_text(row, s.value) + ".";
-  return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") + row.what + " " +
-         value_text(row, s.value) +
-         (row.what == "parameters"
-              ? ""
-              : " (" + amount_text(row.parameters.value_or(0)) + " parameters)") +
+  const std::string value = value_text(row, s.value);
+  return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") +
+         (row.what == "parameters" ? value + " parameters"
+                                   : row.what + " " + value + " (" +
+                                         amount_text(row.parameters.value_or(0)) + " parameters)") +
          ".";
 }
 

@@ -473,6 +473,7 @@ TEST(Query, explains_which_unmeasured_product_is_least_sure_and_what_would_time_
   const std::string strong = text_of(answer(o));
   EXPECT_THAT(strong, testing::HasSubstr("33.3333 x 3072 -> 3072"));
   // With all that small_machine() has.
+  o.engine = "native";
   EXPECT_EQ(answer(o).rows.front().explanation->least_sure->command,
             "ddpx-calibrate --widths 256,512,1024,2048,3072,4096,8192 --batches 34,256 --dtypes "
             "fp32");
