@@ -65,12 +65,18 @@ TEST_F(PredictCli, links_and_machines_are_refused_by_their_flag) {
 }
 
 TEST_F(PredictCli, names_in_utf8_are_printed_as_they_are) {
-  const std::string file = path("größe.json");
-  test::write(file, R"({"schema": "ddpx.links", "schema_version": 1, "context": {}, "links": [
-    {"name": "連線\u202e\u001b", "topology": "network", "latency_s":
-      {"value": 1e-5, "relative_error": 0.1}, "bandwidth_bytes_per_s":
-      {"value": 1e10, "relative_error": 0.1}}]})");
-  EXPECT_THAT(predict({"--link", file}).err, HasSubstr("no control characters"));
+  const auto named = [&](const std::string& name) {
+    return predict({"--link", write("link.json", R"({"schema": "ddpx.links", "schema_version": 1,
+      "context": {}, "links": [{"name": ")" + name + R"(", "topology": "network",
+      "latency_s": {"value": 1e-5, "relative_error": 0.1},
+      "bandwidth_bytes_per_s": {"value": 1e10, "relative_error": 0.1}}]})"),
+                    "--link", "tcp-10gbe", "--network", "mlp:width=1024"});
+  };
+  // Ten columns: two of each of the first two.
+  EXPECT_THAT(named("連線-größe").out, HasSubstr("\nlink        params"));
+  EXPECT_THAT(named("連線-größe").out, HasSubstr("\n連線-größe   8.46M"));
+  EXPECT_THAT(named("a\u202Eb").out, HasSubstr("over a\\xe2\\x80\\xaeb, training"));
+  expect_refusal(named("a\\u001b[2J"), {"no control characters"});
 }
 
 TEST_F(PredictCli, decisions_that_nothing_satisfies_exit_with_1) {
