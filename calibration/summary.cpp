@@ -7,6 +7,7 @@
 #include <map>
 
 #include "text/page.hpp"
+#include "text/unicode.hpp"
 
 namespace ddpx {
 namespace {
@@ -18,14 +19,14 @@ namespace {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  const std::string printed = ascii(text);
+  const std::string printed = printable(text);
   const std::size_t indent = std::min(printed.find_first_not_of(' '), printed.size());
   if (printed.size() <= columns()) return printed + "\n";
   return wrapped(printed, {.first = indent, .rest = indent + 4});
 }
 
 std::string item(const std::string& text) {
-  return wrapped(ascii("- " + text), {.first = 2, .rest = 4});
+  return wrapped(printable("- " + text), {.first = 2, .rest = 4});
 }
 
 template <class Q>
@@ -143,7 +144,7 @@ std::string residuals_text(const FitReport& report, const SummaryOptions& option
   std::string text =
       line("Residuals: %zu measured values, %zu left out", report.residuals.size(), dropped);
   for (const auto& [reason, residuals] : left_out) {
-    text += wrapped(ascii("left out, " + reason + ":"), {.first = 2, .rest = 4});
+    text += wrapped(printable("left out, " + reason + ":"), {.first = 2, .rest = 4});
     for (const Residual* r : residuals) text += residual_line(*r);
   }
   if (!options.every_residual) return text;

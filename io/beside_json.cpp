@@ -10,7 +10,7 @@ CollectiveCall call_of(const Reader& from) {
   call.kind = collective_of(from.at("collective"));
   call.dtype = dtype_of(from.at("dtype"));
   call.ranks = from.at("ranks").integer(2, kMostRanks);
-  call.bytes = Bytes(from.at("bytes").positive());
+  call.bytes = Bytes(from.at("bytes").plausible(kSize));
   return call;
 }
 
@@ -30,8 +30,9 @@ void read_collective(const Reader& from, Sample& sample) {
   call.only({"collective", "dtype", "ranks", "bytes"});
   sample.link = from.at("link").label();
   sample.call = call_of(call);
-  sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive();
-  sample.collective_beside_seconds = from.at("collective_beside_times_s").all_positive();
+  sample.collective_alone_seconds = from.at("collective_alone_times_s").all_positive(kMeasuredTime);
+  sample.collective_beside_seconds =
+      from.at("collective_beside_times_s").all_positive(kMeasuredTime);
   if (const auto share = from.find("kernel_share")) sample.kernel_share = share->share();
 }
 
@@ -50,7 +51,7 @@ std::vector<DroppedSample> dropped_of(const Reader& sample) {
   if (!list) return dropped;
   for (const Reader& element : list->elements()) {
     element.only({"time_s", "reason"});
-    dropped.push_back({element.at("time_s").positive(), element.at("reason").text()});
+    dropped.push_back({element.at("time_s").plausible(kMeasuredTime), element.at("reason").text()});
   }
   return dropped;
 }
@@ -69,7 +70,7 @@ void append_dropped(JsonObject& members, const std::vector<DroppedSample>& dropp
 
 LaunchSample launch_sample_of(const Reader& from) {
   from.only({"times_s", "dropped"});
-  return {from.at("times_s").all_positive(), dropped_of(from)};
+  return {from.at("times_s").all_positive(kMeasuredTime), dropped_of(from)};
 }
 
 JsonObject sample_json(const LaunchSample& sample) {
@@ -81,7 +82,7 @@ JsonObject sample_json(const LaunchSample& sample) {
 
 GapSample gap_sample_of(const Reader& from) {
   from.only({"collectives", "idle_s"});
-  return {from.at("collectives").boolean(), from.at("idle_s").positive()};
+  return {from.at("collectives").boolean(), from.at("idle_s").plausible(kMeasuredTime)};
 }
 
 JsonObject sample_json(const GapSample& sample) {
@@ -98,8 +99,8 @@ BesideSample beside_sample_of(const Reader& from) {
   product.only({"pass", "dtype", "rows", "in", "out"});
   BesideSample sample;
   sample.product = product_of(product);
-  sample.product_alone_seconds = from.at("product_alone_times_s").all_positive();
-  sample.product_beside_seconds = from.at("product_beside_times_s").all_positive();
+  sample.product_alone_seconds = from.at("product_alone_times_s").all_positive(kMeasuredTime);
+  sample.product_beside_seconds = from.at("product_beside_times_s").all_positive(kMeasuredTime);
   read_collective(from, sample);
   return sample;
 }
@@ -121,9 +122,9 @@ CopyBesideSample copy_beside_sample_of(const Reader& from) {
   from.only({"link", "bytes", "call", "copy_alone_times_s", "copy_beside_times_s",
              "collective_alone_times_s", "collective_beside_times_s", "kernel_share"});
   CopyBesideSample sample;
-  sample.copy.bytes = Bytes(from.at("bytes").positive());
-  sample.copy_alone_seconds = from.at("copy_alone_times_s").all_positive();
-  sample.copy_beside_seconds = from.at("copy_beside_times_s").all_positive();
+  sample.copy.bytes = Bytes(from.at("bytes").plausible(kSize));
+  sample.copy_alone_seconds = from.at("copy_alone_times_s").all_positive(kMeasuredTime);
+  sample.copy_beside_seconds = from.at("copy_beside_times_s").all_positive(kMeasuredTime);
   read_collective(from, sample);
   return sample;
 }

@@ -7,21 +7,25 @@ namespace ddpx::io {
 namespace {
 
 // Members that a driver may not know, with the key each has.
-constexpr std::pair<const char*, std::optional<double> RankLoad::*> kStates[] = {
-    {"clock_mhz", &RankLoad::clock_mhz},
-    {"memory_mhz", &RankLoad::memory_mhz},
-    {"power_w", &RankLoad::power_w},
-    {"power_limit_w", &RankLoad::power_limit_w},
-    {"celsius", &RankLoad::celsius}};
+struct State {
+  const char* key;
+  std::optional<double> RankLoad::*member;
+  const Plausible& range;
+};
+constexpr State kStates[] = {{"clock_mhz", &RankLoad::clock_mhz, kClock},
+                             {"memory_mhz", &RankLoad::memory_mhz, kClock},
+                             {"power_w", &RankLoad::power_w, kPower},
+                             {"power_limit_w", &RankLoad::power_limit_w, kPower},
+                             {"celsius", &RankLoad::celsius, kCelsius}};
 
 RankLoad rank_load_of(const Reader& from) {
   from.only({"times_s", "dropped", "clock_mhz", "memory_mhz", "power_w", "power_limit_w", "celsius",
              "slowed_by"});
   RankLoad load;
-  load.seconds = from.at("times_s").all_positive();
+  load.seconds = from.at("times_s").all_positive(kMeasuredTime);
   load.dropped = dropped_of(from);
-  for (const auto& [key, member] : kStates) {
-    if (const auto value = from.find(key)) load.*member = value->non_negative();
+  for (const auto& [key, member, range] : kStates) {
+    if (const auto value = from.find(key)) load.*member = value->plausible(range);
   }
   load.slowed_by = text_or_empty(from, "slowed_by");
   return load;
@@ -31,7 +35,7 @@ JsonObject rank_load_json(const RankLoad& load) {
   JsonObject members;
   members.emplace_back("times_s", array_json(load.seconds));
   append_dropped(members, load.dropped);
-  for (const auto& [key, member] : kStates) {
+  for (const auto& [key, member, range] : kStates) {
     if (load.*member) members.emplace_back(key, *(load.*member));
   }
   if (!load.slowed_by.empty()) members.emplace_back("slowed_by", load.slowed_by);
@@ -70,8 +74,8 @@ PairSample pair_sample_of(const Reader& from) {
   sample.second = from.at("second").integer(0, kMostRanks);
   if (sample.second <= sample.first)
     from.at("second").refuse_value("a rank above \"first\", " + std::to_string(sample.first));
-  sample.bytes = Bytes(from.at("bytes").positive());
-  sample.seconds = from.at("times_s").all_positive();
+  sample.bytes = Bytes(from.at("bytes").plausible(kSize));
+  sample.seconds = from.at("times_s").times_of(sample.bytes.value(), kLinkRate);
   return sample;
 }
 
@@ -92,7 +96,7 @@ ElementwiseSample elementwise_sample_of(const Reader& from) {
   sample.work.dtype = dtype_of(from.at("dtype"));
   sample.work.rows = from.at("rows").positive();
   sample.work.columns = from.at("columns").positive();
-  sample.seconds = from.at("times_s").all_positive();
+  sample.seconds = from.at("times_s").all_positive(kMeasuredTime);
   sample.dropped = dropped_of(from);
   return sample;
 }

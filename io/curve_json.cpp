@@ -11,15 +11,15 @@ namespace {
 
 ProtocolLine line_of(const Reader& from) {
   from.only({"latency_s", "bandwidth_bytes_per_s"});
-  return {estimate_of<Seconds>(from.at("latency_s"), &Reader::non_negative),
-          estimate_of<BytesPerSecond>(from.at("bandwidth_bytes_per_s"))};
+  return {estimate_of<Seconds>(from.at("latency_s"), kFittedLatency),
+          estimate_of<BytesPerSecond>(from.at("bandwidth_bytes_per_s"), kLinkRate)};
 }
 
 CurvePoint point_of(const Reader& from) {
   from.only({"bytes", "time_s", "misfit"});
   CurvePoint point;
-  point.bytes = Bytes(from.at("bytes").positive());
-  point.time = Seconds(from.at("time_s").positive());
+  point.bytes = Bytes(from.at("bytes").plausible(kSize));
+  point.time = Seconds(from.at("time_s").plausible(kMeasuredTime));
   if (const auto reason = from.find("misfit")) {
     point.misfit = true;
     point.reason = reason->text();
@@ -74,7 +74,7 @@ Curve curve_of(const Reader& from) {
     from.refuse("has neither a line nor a point that is no misfit; one of them is required");
   }
   Curve curve(call, std::move(lines), std::move(points));
-  curve.relative_error = from.at("relative_error").non_negative();
+  curve.relative_error = from.at("relative_error").plausible(kRelativeError);
   return curve;
 }
 

@@ -7,15 +7,13 @@
 
 namespace ddpx::io {
 
-// What may stand as the value: Reader::positive, Reader::non_negative, Reader::share.
-using NumberCheck = double (Reader::*)() const;
-
+// `range`: what may stand as the value.
 template <class Q>
-[[nodiscard]] Estimate<Q> estimate_of(const Reader& from, NumberCheck value = &Reader::positive) {
+[[nodiscard]] Estimate<Q> estimate_of(const Reader& from, const Plausible& range) {
   from.only({"value", "relative_error", "origin"});
   Estimate<Q> estimate;
-  estimate.value = Q((from.at("value").*value)());
-  estimate.relative_error = from.at("relative_error").non_negative();
+  estimate.value = Q(from.at("value").plausible(range));
+  estimate.relative_error = from.at("relative_error").plausible(kRelativeError);
   if (const auto origin = from.find("origin")) estimate.origin = origin->text();
   return estimate;
 }

@@ -6,6 +6,7 @@
 #include "io/forecast_json_plans.hpp"
 #include "io/forecast_parts_json.hpp"
 #include "io/job_json.hpp"
+#include "io/json_records.hpp"
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
@@ -184,8 +185,6 @@ JsonObject inferred_json(const InferredLink& link) {
 }  // namespace
 
 std::string to_json(const ForecastDocument& document, const Context& context) {
-  JsonArray rows;
-  for (const ForecastRow& row : document.rows) rows.emplace_back(row_json(row));
   JsonArray sweeps;
   JsonArray crossovers;
   for (const CrossoverRow& row : document.crossovers) {
@@ -198,7 +197,7 @@ std::string to_json(const ForecastDocument& document, const Context& context) {
   const bool machine = !document.machine.empty();
   members.emplace_back("machine", machine ? JsonValue(document.machine) : JsonValue());
   members.emplace_back("device", machine ? JsonValue(document.device) : JsonValue());
-  members.emplace_back("rows", std::move(rows));
+  members.emplace_back("rows", JsonArray());  // below
   members.emplace_back("crossovers", std::move(crossovers));
   members.emplace_back("sweeps", std::move(sweeps));
   if (document.decision) members.emplace_back("decision", decision_json(*document.decision));
@@ -206,7 +205,8 @@ std::string to_json(const ForecastDocument& document, const Context& context) {
   if (document.inferred) members.emplace_back("inferred", inferred_json(*document.inferred));
   append_decisions(members, document);
   members.emplace_back("warnings", array_json(document.warnings));
-  return print(std::move(members));
+  return print_with_records(members, "rows", document.rows.size(),
+                            [&](std::size_t i) { return row_json(document.rows[i]); });
 }
 
 }  // namespace ddpx::io

@@ -45,13 +45,13 @@ HostCosts costs_of(const Reader& from) {
   keys.emplace_back(kSpread);
   from.only(keys);
   for (const Cost& cost : kCosts) {
-    costs.*cost.member = estimate_of<Seconds>(from.at(cost.key), &Reader::non_negative);
+    costs.*cost.member = estimate_of<Seconds>(from.at(cost.key), kHostTime);
   }
   for (const OptionalCost& cost : kOptional) {
     if (const auto given = from.find(cost.key))
-      costs.*cost.member = estimate_of<Seconds>(*given, &Reader::non_negative);
+      costs.*cost.member = estimate_of<Seconds>(*given, kHostTime);
   }
-  if (const auto spread = from.find(kSpread)) costs.spread = spread->non_negative();
+  if (const auto spread = from.find(kSpread)) costs.spread = spread->plausible(kRelativeError);
   return costs;
 }
 

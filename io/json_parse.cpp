@@ -139,6 +139,11 @@ JsonValue parse_json(std::string_view text, std::string_view place) {
     throw InputError(place, "is not JSON: it begins with " + quoted(body.substr(begin, 1)) +
                                 " where a JSON object begins with {");
   }
+  // The parser takes this byte for the end of the text, and what follows for nothing.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    throw InputError(place, position_text(text, nul + 1) +
+                                ": is the byte 0, which JSON text has nowhere; the file is damaged "
+                                "or not UTF-8");
   Builder builder(text, place);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "io/json_value.hpp"
+#include "io/json_records.hpp"
 
 namespace ddpx::io {
 namespace {
@@ -145,6 +145,30 @@ std::string print(const JsonValue& value) {
   std::string out;
   append(out, value, 0, false);
   return out += '\n';
+}
+
+std::string print_with_records(const JsonObject& members, std::string_view key, std::size_t count,
+                               const std::function<JsonObject(std::size_t)>& record) {
+  constexpr std::size_t kMember = 2;
+  constexpr std::size_t kRecord = 4;
+  std::string out = "{\n";
+  for (const auto& member : members) {
+    out.append(kMember, ' ');
+    append_string(out, member.first);
+    out += ": ";
+    if (member.first == key && count > 0) {
+      out += "[\n";
+      for (std::size_t i = 0; i < count; ++i) {
+        append(out.append(kRecord, ' '), record(i), kRecord, true);
+        out += i + 1 < count ? ",\n" : "\n";
+      }
+      out.append(kMember, ' ') += ']';
+    } else {
+      append(out, member.second, kMember, false);
+    }
+    out += &member == &members.back() ? "\n" : ",\n";
+  }
+  return out += "}\n";
 }
 
 std::string print_compact(const JsonValue& value) {

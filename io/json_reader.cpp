@@ -24,6 +24,11 @@ std::string describe(const JsonValue& value) {
   return print_compact(value);
 }
 
+std::string text_of(const Plausible& range) {
+  return print_compact(range.least) + " to " + print_compact(range.most) + " (" +
+         std::string(range.what) + ")";
+}
+
 std::string joined(const std::vector<std::string_view>& words) {
   std::string text;
   for (const std::string_view word : words) {
@@ -114,6 +119,29 @@ double Reader::between(double low, double high) const {
   return *value;
 }
 
+double Reader::plausible(const Plausible& range) const {
+  const auto* value = value_->as<double>();
+  const bool none = range.least == 0;
+  if (value == nullptr || !(*value > 0 || (none && *value == 0)))
+    refuse_value(none ? "a number from 0 up" : "a number above 0");
+  if (*value < range.least || *value > range.most) refuse_value("a number from " + text_of(range));
+  return *value;
+}
+
+std::vector<double> Reader::times_of(double bytes, const Plausible& rate) const {
+  constexpr double kWaiting = 1;  // seconds: so long small messages may take
+  std::vector<double> values;
+  for (const Reader& element : filled()) {
+    const double seconds = element.plausible(kMeasuredTime);
+    const double reached = bytes / seconds;
+    if (reached > rate.most || (seconds > kWaiting && reached < rate.least))
+      element.refuse_value("a time in which " + print_compact(bytes) + " bytes make " +
+                           text_of(rate));
+    values.push_back(seconds);
+  }
+  return values;
+}
+
 double Reader::share() const { return between(0, 1); }
 
 int Reader::integer(int low, int high) const {
@@ -151,9 +179,9 @@ std::vector<std::string> Reader::texts() const {
   return values;
 }
 
-std::vector<double> Reader::all_positive() const {
+std::vector<double> Reader::all_positive(const Plausible& range) const {
   std::vector<double> values;
-  for (const Reader& element : filled()) values.push_back(element.positive());
+  for (const Reader& element : filled()) values.push_back(element.plausible(range));
   return values;
 }
 

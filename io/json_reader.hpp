@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/json_value.hpp"
+#include "io/plausible.hpp"
 
 namespace ddpx::io {
 
@@ -40,6 +41,8 @@ class Reader {
   [[nodiscard]] double positive() const;
   [[nodiscard]] double non_negative() const;
   [[nodiscard]] double between(double low, double high) const;
+  // A number from 0 up that can be what its unit says.
+  [[nodiscard]] double plausible(const Plausible& range) const;
   [[nodiscard]] double share() const;  // from 0 to 1
   [[nodiscard]] int integer(int low, int high) const;
   [[nodiscard]] bool boolean() const;
@@ -48,7 +51,9 @@ class Reader {
   // Text that is not empty.
   [[nodiscard]] std::string label() const;
   [[nodiscard]] std::vector<std::string> texts() const;
-  [[nodiscard]] std::vector<double> all_positive() const;
+  [[nodiscard]] std::vector<double> all_positive(const Plausible& range) const;
+  // Times of moving so many bytes, at a rate that can be.
+  [[nodiscard]] std::vector<double> times_of(double bytes, const Plausible& rate) const;
   // An object whose members are all texts.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs() const;
 

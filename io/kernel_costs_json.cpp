@@ -1,11 +1,20 @@
 #include "io/kernel_costs_json.hpp"
 
+#include <array>
 #include <string>
 
 #include "io/operation_json.hpp"
 
 namespace ddpx::io {
 namespace {
+
+constexpr Plausible kLaunch{0, 1, "seconds of a kernel"};
+constexpr Plausible kOfElement{0, 1e-6, "seconds of one element"};
+constexpr Plausible kOfStep{0, 1e-3, "seconds of one step of the inner dimension"};
+constexpr Plausible kOfByte{0, 1e-7, "seconds of one byte"};
+// As kKernelParts.
+constexpr std::array<Plausible, kKernelParts.size()> kParts{
+    kLaunch, kOfElement, kOfElement, kOfStep, kOfElement, kLaunch, kOfElement, kOfByte, kOfElement};
 
 std::string key_of(std::string_view part) { return std::string(part) + "_s"; }
 
@@ -15,7 +24,7 @@ KernelParts parts_of(const Reader& from) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string key = key_of(kKernelParts[i]);
     if (kKernelParts[i] == "l2" && !from.find(key)) continue;
-    parts[i] = from.at(key).between(0, 1);
+    parts[i] = from.at(key).plausible(kParts[i]);
   }
   if (!any_kernel_costs(parts))
     from.at(key_of(kKernelParts.front())).refuse_value("more than 0 where the other costs are 0");
@@ -54,10 +63,10 @@ KernelCosts costs_of(const Reader& from) {
   costs.pass = from.at("pass").one_of({Pass::forward, Pass::data_gradient, Pass::weight_gradient});
   costs.dtype = dtype_of(from.at("dtype"));
   costs.seconds = parts_of(from);
-  costs.error = from.at("error").non_negative();
+  costs.error = from.at("error").plausible(kRelativeError);
   // Files of before it was fitted.
   const auto outside = from.find("error_outside");
-  costs.error_outside = outside ? outside->non_negative() : costs.error;
+  costs.error_outside = outside ? outside->plausible(kRelativeError) : costs.error;
   if (const auto generations = from.find("generations"))
     costs.generations = generations_of(*generations);
   return costs;

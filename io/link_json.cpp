@@ -38,25 +38,26 @@ Link figures_of(const Reader& from) {
   link.name = from.at("name").label();
   link.title = text_or_empty(from, "title");
   link.topology = topology_of(from.at("topology"));
-  if (const auto latency = from.find("latency_s")) link.latency = estimate_of<Seconds>(*latency);
+  if (const auto latency = from.find("latency_s"))
+    link.latency = estimate_of<Seconds>(*latency, kLatency);
   if (const auto latency = from.find("large_latency_s")) {
-    link.large_latency = estimate_of<Seconds>(*latency);
+    link.large_latency = estimate_of<Seconds>(*latency, kLatency);
   }
   if (const auto bandwidth = from.find("bandwidth_bytes_per_s")) {
-    link.bandwidth = estimate_of<BytesPerSecond>(*bandwidth);
+    link.bandwidth = estimate_of<BytesPerSecond>(*bandwidth, kLinkRate);
     (void)from.at("latency_s");
   }
   if (const auto low = from.find("bandwidth_low_bytes_per_s")) {
-    link.bandwidth_low = BytesPerSecond(low->positive());
+    link.bandwidth_low = BytesPerSecond(low->plausible(kLinkRate));
   }
   if (const auto high = from.find("bandwidth_high_bytes_per_s")) {
-    link.bandwidth_high = BytesPerSecond(high->positive());
+    link.bandwidth_high = BytesPerSecond(high->plausible(kLinkRate));
     if (link.bandwidth_high < link.bandwidth_low) {
       high->refuse_value("a number from bandwidth_low_bytes_per_s up");
     }
   }
   if (const auto peak = from.find("peak_bytes_per_s")) {
-    link.peak = BytesPerSecond(peak->positive());
+    link.peak = BytesPerSecond(peak->plausible(kLinkRate));
   }
   if (const auto per_gpu = from.find("per_gpu")) link.per_gpu = per_gpu->boolean();
   if (const auto most = from.find("most_ranks")) link.most_ranks = most->integer(2, kMostRanks);
@@ -64,22 +65,22 @@ Link figures_of(const Reader& from) {
     link.channels = channels->integer(1, kMostChannels);
   }
   if (const auto factor = from.find("beside_compute")) {
-    link.beside_compute = estimate_of<double>(*factor);
+    link.beside_compute = estimate_of<double>(*factor, kFactor);
   }
   if (const auto memory = from.find("beside_memory")) {
-    link.beside_memory = estimate_of<double>(*memory);
+    link.beside_memory = estimate_of<double>(*memory, kSlowdown);
   }
   if (const auto flops = from.find("beside_flops")) {
-    link.beside_flops = estimate_of<double>(*flops);
+    link.beside_flops = estimate_of<double>(*flops, kSlowdown);
   }
   if (const auto copies = from.find("beside_copies")) {
     copies->only({"collective", "copy", "rate_bytes_per_s"});
-    link.beside_copies = {estimate_of<double>(copies->at("collective")),
-                          estimate_of<double>(copies->at("copy")),
-                          BytesPerSecond(copies->at("rate_bytes_per_s").positive())};
+    link.beside_copies = {estimate_of<double>(copies->at("collective"), kFactor),
+                          estimate_of<double>(copies->at("copy"), kFactor),
+                          BytesPerSecond(copies->at("rate_bytes_per_s").plausible(kLinkRate))};
   }
   if (const auto core = from.find("shared_core")) link.shared_core = shared_core_of(*core);
-  if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst);
+  if (const auto burst = from.find("burst_s")) link.burst = estimate_of<Seconds>(*burst, kBurst);
   link.source = text_or_empty(from, "source");
   return link;
 }
@@ -156,8 +157,8 @@ JsonObject link_json(const Link& link) {
 
 SharedCore shared_core_of(const Reader& from) {
   from.only({"seconds_per_byte", "delay_s"});
-  return {estimate_of<double>(from.at("seconds_per_byte"), &Reader::non_negative),
-          estimate_of<Seconds>(from.at("delay_s"), &Reader::non_negative)};
+  return {estimate_of<double>(from.at("seconds_per_byte"), kSecondsPerByte),
+          estimate_of<Seconds>(from.at("delay_s"), kFittedLatency)};
 }
 
 JsonObject shared_core_json(const SharedCore& core) {

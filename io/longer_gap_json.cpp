@@ -13,7 +13,7 @@ constexpr std::array kEngines{Engine::native, Engine::torch};
 
 // They charged products a gap that their times have already: only the difference is kept.
 void take_older_gap(const Reader& from, Machine& machine) {
-  const auto whole = estimate_of<Seconds>(from, &Reader::non_negative);
+  const auto whole = estimate_of<Seconds>(from, kGap);
   const Seconds longer = std::max(Seconds{}, whole.value - machine.kernel_gap.value);
   // Of the difference of two that were found apart.
   const double error =
@@ -38,8 +38,7 @@ void take_longer_gap(const Reader& top, Machine& machine) {
   longer->only({name(Engine::native), name(Engine::torch)});
   for (const Engine engine : kEngines) {
     if (const auto given = longer->find(name(engine)))
-      machine.longer_gap.at(static_cast<std::size_t>(engine)) =
-          estimate_of<Seconds>(*given, &Reader::non_negative);
+      machine.longer_gap.at(static_cast<std::size_t>(engine)) = estimate_of<Seconds>(*given, kGap);
   }
 }
 

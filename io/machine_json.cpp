@@ -63,8 +63,8 @@ ProductPoint point_of(const Reader& from) {
   from.only({"pass", "dtype", "rows", "in", "out", "time_s", "relative_error", "origin", "grid"});
   ProductPoint point;
   point.product = product_of(from);
-  point.time.value = Seconds(from.at("time_s").positive());
-  point.time.relative_error = from.at("relative_error").non_negative();
+  point.time.value = Seconds(from.at("time_s").plausible(kMeasuredTime));
+  point.time.relative_error = from.at("relative_error").plausible(kRelativeError);
   point.time.origin = text_or_empty(from, "origin");
   if (const auto grid = from.find("grid")) {
     point.grid = grid_of(*grid);
@@ -105,8 +105,8 @@ MeasuredStep step_of(const Reader& from) {
   step.dtype = dtype_of(from.at("dtype"));
   step.optimizer = optimizer_of(from.at("optimizer"));
   step.engine = from.at("engine").one_of({Engine::native, Engine::torch});
-  step.time.value = Seconds(from.at("step_time_s").positive());
-  step.time.relative_error = from.at("relative_error").non_negative();
+  step.time.value = Seconds(from.at("step_time_s").plausible(kMeasuredTime));
+  step.time.relative_error = from.at("relative_error").plausible(kRelativeError);
   step.time.origin = text_or_empty(from, "origin");
   return step;
 }
@@ -126,7 +126,7 @@ JsonObject step_json(const MeasuredStep& step) {
 
 std::optional<Estimate<double>> factor_of(const Reader& top, std::string_view key) {
   const auto factor = top.find(key);
-  return factor ? std::optional(estimate_of<double>(*factor)) : std::nullopt;
+  return factor ? std::optional(estimate_of<double>(*factor, kFactor)) : std::nullopt;
 }
 
 void append_factor(JsonObject& members, const char* key,
@@ -141,8 +141,8 @@ std::vector<MemoryPoint> memory_points_of(const Reader& top, std::string_view ke
   for (const Reader& element : list->filled()) {
     element.only({"working_set_bytes", "bytes_per_s"});
     const Reader bytes = element.at("working_set_bytes");
-    points.push_back(
-        {Bytes(bytes.positive()), BytesPerSecond(element.at("bytes_per_s").positive())});
+    points.push_back({Bytes(bytes.plausible(kSize)),
+                      BytesPerSecond(element.at("bytes_per_s").plausible(kMemoryRate))});
     if (points.size() > 1 && points.back().working_set <= points[points.size() - 2].working_set)
       bytes.refuse_value("more than the point before it");
   }
@@ -178,32 +178,32 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   if (const auto steps = top.find("one_gpu_steps")) {
     for (const Reader& step : steps->elements()) machine.one_gpu_steps.push_back(step_of(step));
   }
-  machine.copy_bandwidth = estimate_of<BytesPerSecond>(top.at("copy_bandwidth_bytes_per_s"));
+  machine.copy_bandwidth =
+      estimate_of<BytesPerSecond>(top.at("copy_bandwidth_bytes_per_s"), kMemoryRate);
   machine.optimizer_bandwidth =
-      estimate_of<BytesPerSecond>(top.at("optimizer_bandwidth_bytes_per_s"));
+      estimate_of<BytesPerSecond>(top.at("optimizer_bandwidth_bytes_per_s"), kMemoryRate);
   machine.copy_points = memory_points_of(top, "copy_points");
   machine.optimizer_points = memory_points_of(top, "optimizer_points");
   if (const auto adamw = top.find("adamw_bandwidth_bytes_per_s"))
-    machine.adamw_bandwidth = estimate_of<BytesPerSecond>(*adamw);
+    machine.adamw_bandwidth = estimate_of<BytesPerSecond>(*adamw, kMemoryRate);
   machine.adamw_points = memory_points_of(top, "adamw_points");
   if (const auto between = top.find("between_products_bytes_per_s")) {
     between->only({"forward", "backward"});
-    machine.forward_bandwidth = estimate_of<BytesPerSecond>(between->at("forward"));
-    machine.backward_bandwidth = estimate_of<BytesPerSecond>(between->at("backward"));
+    machine.forward_bandwidth = estimate_of<BytesPerSecond>(between->at("forward"), kMemoryRate);
+    machine.backward_bandwidth = estimate_of<BytesPerSecond>(between->at("backward"), kMemoryRate);
   }
-  machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), &Reader::non_negative);
+  machine.kernel_gap = estimate_of<Seconds>(top.at("kernel_gap_s"), kGap);
   machine.host = hosts_of(top.at("host"));
   machine.boost = factor_of(top, "boost_factor");
   if (const auto window = top.find("power_window_s"))
-    machine.power_window = estimate_of<Seconds>(*window);
+    machine.power_window = estimate_of<Seconds>(*window, kWindow);
   machine.sustained = factor_of(top, "sustained_factor");
   machine.memory_beside = factor_of(top, "memory_beside_factor");
   if (const auto core = top.find("shared_core")) machine.shared_core = shared_core_of(*core);
-  if (const auto gap = top.find("hook_gap_s"))
-    machine.hook_gap = estimate_of<Seconds>(*gap, &Reader::non_negative);
-  machine.hook_overlap = estimate_of<double>(top.at("hook_overlap"), &Reader::share);
-  machine.rank_spread = top.at("rank_spread").non_negative();
-  machine.residual = top.at("residual").non_negative();
+  if (const auto gap = top.find("hook_gap_s")) machine.hook_gap = estimate_of<Seconds>(*gap, kGap);
+  machine.hook_overlap = estimate_of<double>(top.at("hook_overlap"), kShare);
+  machine.rank_spread = top.at("rank_spread").plausible(kRelativeError);
+  machine.residual = top.at("residual").plausible(kRelativeError);
   machine.links = links_of(top.at("links"));
   const Reader measurements = top.at("measurements");
   measurements.only({"name", "hash"});

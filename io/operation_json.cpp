@@ -47,7 +47,7 @@ Device device_of(const Reader& from) {
   device.name = from.at("name").label();
   device.multiprocessors = from.at("multiprocessors").integer(0, kMostMultiprocessors);
   device.compute_capability = from.at("compute_capability").integer(0, kNewestCapability);
-  device.memory = Bytes(from.at("memory_bytes").non_negative());
+  device.memory = Bytes(from.at("memory_bytes").plausible(kMemorySize));
   device.nvlink_generation = text_or_empty(from, "nvlink_generation");
   device.pcie_generation = text_or_empty(from, "pcie_generation");
   return device;

@@ -79,7 +79,7 @@ RunRow row_of(const Reader& from) {
   row.link = row.job.gpus > 1 ? from.at("link").label() : text_or_empty(from, "link");
   for (const Reader& process : from.at("processes").filled()) {
     process.only({"step_times_s"});
-    row.processes.push_back({process.at("step_times_s").all_positive()});
+    row.processes.push_back({process.at("step_times_s").all_positive(kMeasuredTime)});
   }
   if (const auto share = from.find("device_busy_share")) row.device_busy_share = share->share();
   if (const auto share = from.find("communication_share")) {

@@ -25,7 +25,7 @@ JsonObject kernel_json(const KernelRecord& kernel) {
 
 Bytes working_set_of(const Reader& from) {
   const auto bytes = from.find("working_set_bytes");
-  return bytes ? Bytes(bytes->positive()) : Bytes{};
+  return bytes ? Bytes(bytes->plausible(kSize)) : Bytes{};
 }
 
 void append_working_set(JsonObject& members, Bytes bytes) {
@@ -61,7 +61,8 @@ LinkDescription link_description_of(const Reader& from) {
   if (const auto channels = from.find("channels")) {
     link.channels = channels->integer(1, kMostChannels);
   }
-  if (const auto peak = from.find("peak_bytes_per_s")) link.peak_bytes_per_s = peak->positive();
+  if (const auto peak = from.find("peak_bytes_per_s"))
+    link.peak_bytes_per_s = peak->plausible(kLinkRate);
   link.source = text_or_empty(from, "source");
   return link;
 }
@@ -81,7 +82,7 @@ ProductSample product_sample_of(const Reader& from) {
   from.only({"pass", "dtype", "rows", "in", "out", "times_s", "kernel", "dropped"});
   ProductSample sample;
   sample.product = product_of(from);
-  sample.seconds = from.at("times_s").all_positive();
+  sample.seconds = from.at("times_s").all_positive(kMeasuredTime);
   if (const auto kernel = from.find("kernel")) sample.kernel = kernel_of(*kernel);
   sample.dropped = dropped_of(from);
   return sample;
@@ -104,9 +105,9 @@ CollectiveSample collective_sample_of(const Reader& from) {
   sample.call.kind = collective_of(from.at("collective"));
   sample.call.dtype = dtype_of(from.at("dtype"));
   sample.call.ranks = from.at("ranks").integer(2, kMostRanks);
-  sample.call.bytes = Bytes(from.at("bytes").positive());
+  sample.call.bytes = Bytes(from.at("bytes").plausible(kSize));
   if (const auto rested = from.find("rested")) sample.call.rested = rested->boolean();
-  sample.seconds = from.at("times_s").all_positive();
+  sample.seconds = from.at("times_s").times_of(sample.call.bytes.value(), kLinkRate);
   sample.tool = text_or_empty(from, "tool");
   sample.dropped = dropped_of(from);
   if (const auto reported = from.find("reported")) sample.reported = run_of(*reported);
@@ -132,7 +133,8 @@ JsonObject sample_json(const CollectiveSample& sample) {
 
 CopySample copy_sample_of(const Reader& from) {
   from.only({"bytes", "working_set_bytes", "times_s", "dropped"});
-  return {Bytes(from.at("bytes").positive()), from.at("times_s").all_positive(), dropped_of(from),
+  const double bytes = from.at("bytes").plausible(kSize);
+  return {Bytes(bytes), from.at("times_s").times_of(bytes, kMemoryRate), dropped_of(from),
           working_set_of(from)};
 }
 
@@ -148,7 +150,7 @@ JsonObject sample_json(const CopySample& sample) {
 OptimizerSample optimizer_sample_of(const Reader& from) {
   from.only({"optimizer", "parameters", "working_set_bytes", "times_s", "dropped"});
   return {{optimizer_of(from.at("optimizer")), from.at("parameters").positive()},
-          from.at("times_s").all_positive(),
+          from.at("times_s").all_positive(kMeasuredTime),
           dropped_of(from),
           working_set_of(from)};
 }
@@ -174,7 +176,7 @@ StepSample step_sample_of(const Reader& from) {
   sample.optimizer = optimizer_of(from.at("optimizer"));
   sample.engine = from.at("engine").one_of({Engine::native, Engine::torch});
   sample.clocks = from.at("clocks").one_of({Clocks::burst, Clocks::sustained});
-  sample.seconds = from.at("step_times_s").all_positive();
+  sample.seconds = from.at("step_times_s").all_positive(kMeasuredTime);
   sample.note = text_or_empty(from, "note");
   if (const auto gpus = from.find("gpus")) sample.gpus = gpus->integer(1, kMostRanks);
   if (const auto strategy = from.find("strategy")) {
@@ -210,8 +212,9 @@ JsonObject sample_json(const StepSample& sample) {
 
 Prior prior_of(const Reader& from) {
   from.only({"constant", "value", "relative_error", "source"});
-  return {from.at("constant").label(), from.at("value").non_negative(),
-          from.at("relative_error").non_negative(), from.at("source").text()};
+  const std::string constant = from.at("constant").label();
+  return {constant, from.at("value").plausible(plausible_for(constant)),
+          from.at("relative_error").plausible(kRelativeError), from.at("source").text()};
 }
 
 JsonObject sample_json(const Prior& prior) {

@@ -103,12 +103,17 @@ void propagate(Forecast& f, const StepModel& many, const OneGpu& one, const Job&
     speedup.add_larger(one_residual, -one_residual);
   }
   for (std::size_t s = 0; s < kSources; ++s) {
+    const auto source = static_cast<Source>(s);
+    const bool moves_many = many.depends_on(source);
+    const bool moves_one = one.model.depends_on(source);
+    if (!moves_many && !moves_one) continue;
     std::array<double, 2> step_change{};
     std::array<double, 2> speedup_change{};
     for (std::size_t side = 0; side < 2; ++side) {
       Shift shift;
       shift.z[s] = side == 0 ? 1.0 : -1.0;
-      const Rates moved{many.run(shift).total().value(), one.seconds(shift)};
+      const Rates moved{moves_many ? many.run(shift).total().value() : f.step.total().value(),
+                        moves_one ? one.seconds(shift) : one.step.total().value()};
       step_change[side] = std::log(moved.step / f.step_time_s.value);
       speedup_change[side] = std::log(moved.speedup(job) / f.speedup.value);
     }

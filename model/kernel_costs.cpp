@@ -102,13 +102,44 @@ KernelPrices::KernelPrices(const KernelCosts& costs, std::span<const ProductPoin
   }
 }
 
+// The first of the kernels that take least. Most take more than that even at their least, their
+// blocks spread evenly and in one wave: ceilings only add to that, and no cost is negative.
 KernelPrices::Least KernelPrices::least(const Product& product) const {
+  constexpr double kRounding = 1 - 1e-9;  // of either sum
+  // Of kKernelParts.
+  enum Part { launch, multiply, load, step, store, parting, sum, traffic, l2 };
+  const double inner = inner_of(product);
+  const double output = output_elements(product);
+  const double all = inner * output;
+  const double bytes = product.bytes().value();
+  const auto floor_of = [&](const Kernel& kernel) {
+    const KernelParts& cost = costs_.of(kernel.grid.generation);
+    const double across = kernel.grid.tile.across;
+    const double contiguous = kernel.grid.tile.contiguous;
+    const double loads = all * (across + contiguous) / (across * contiguous);
+    const double split = kernel.split;
+    return cost[launch] + cost[multiply] * all / multiprocessors_ + cost[traffic] * bytes +
+           (cost[load] / multiprocessors_ + cost[l2]) * loads + cost[step] * inner / split +
+           cost[store] * output * split / multiprocessors_ +
+           (split > 1 ? cost[parting] + cost[sum] * output * split : 0.0);
+  };
   Least best{std::numeric_limits<double>::infinity(), {}};
-  for (const Kernel& kernel : kernels_) {
+  std::size_t best_index = 0;
+  const auto look = [&](std::size_t i) {
+    const Kernel& kernel = kernels_[i];
     const KernelGrid grid = grid_on(kernel.grid, kernel.split, product, multiprocessors_);
     const double seconds =
         dot(costs_.of(grid.generation), parts_of(grid, kernel.split, product, multiprocessors_));
-    if (seconds < best.seconds) best = {seconds, grid};
+    if (seconds < best.seconds || (seconds == best.seconds && i < best_index)) {
+      best = {seconds, grid};
+      best_index = i;
+    }
+  };
+  std::vector<double> floors(kernels_.size());
+  std::transform(kernels_.begin(), kernels_.end(), floors.begin(), floor_of);
+  look(static_cast<std::size_t>(std::min_element(floors.begin(), floors.end()) - floors.begin()));
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    if (!(floors[i] * kRounding > best.seconds)) look(i);
   }
   return best;
 }
@@ -139,6 +170,7 @@ KernelPrices::Price KernelPrices::of(const Product& product) const {
                   (known.log_in - in) * (known.log_in - in) +
                   (known.log_out - out) * (known.log_out - out),
               &known};
+    if (!(near.d2 < nearest.back().d2)) continue;
     for (auto place = nearest.begin(); place != nearest.end() && near.known; ++place)
       if (near.d2 < place->d2) std::swap(near, *place);
   }

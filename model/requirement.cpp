@@ -80,6 +80,10 @@ class Solver {
     const Looked best = *std::max_element(seen.begin(), seen.end(), worse);
     const Looked now = look(snapped(axis_, axis_.now));
     if (always) return {Outcome::always, now.x, now.reached, true, {}, 0};
+    // What changes nothing stays as it is.
+    constexpr double kSame = 1e-9;
+    if (std::abs(best.reached - now.reached) <= kSame * std::abs(best.reached))
+      return {Outcome::never, now.x, now.reached, true, {}, 0};
     return {Outcome::never, best.x, best.reached, true, {}, 0};
   }
 

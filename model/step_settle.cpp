@@ -30,10 +30,12 @@ double StepModel::scale_of(const Shift& shift) const {
 }
 
 double StepModel::settled_clock(const Shift& shift, double scale) const {
-  if (!machine_.boost && !machine_.sustained) return 1.0;
+  double factor = 1.0;
+  // Only power (boost) makes the clock depend on how busy the step is.
+  if (!machine_.boost)
+    return clock_factor(machine_, factor, Seconds(1), shift.of(Source::clock), job_.gpus > 1);
   // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
   // in a thousand.
-  double factor = 1.0;
   for (int round = 0; round < 2; ++round) {
     const Step step = simulate(shift, {factor, scale}, nullptr);
     factor = clock_factor(machine_, busy_share(step), step.total(), shift.of(Source::clock),

@@ -25,20 +25,24 @@ constexpr double kPairPcie = 8.6e-6;
 // A measured latency of two ranks says no more about many: the least that the table of links has.
 constexpr double kLeastLatencyError = 0.12;
 
-Seconds pair_latency(const Link& link) {
+constexpr const char* kInside = "--link";
+constexpr const char* kBetween = "--inter-link";
+
+// `flag` that names the link.
+Seconds pair_latency(const Link& link, const char* flag) {
   if (link.latency.value.value() > 0) return link.latency.value;
   for (const Curve& curve : link.curves) {
     if (curve.kind == Collective::all_reduce) return curve.smallest_time();
   }
-  throw InputError("link " + link.name,
-                   "has no latency of an all_reduce; measure one on two ranks");
+  throw InputError(flag,
+                   "'" + link.name + "' has no latency of an all_reduce; measure one on two ranks");
 }
 
-BytesPerSecond bandwidth_of(const Link& link) {
+BytesPerSecond bandwidth_of(const Link& link, const char* flag) {
   const BytesPerSecond bandwidth = link.bus_bandwidth();
   if (bandwidth.value() > 0) return bandwidth;
-  throw InputError("link " + link.name,
-                   "has no bandwidth of an all_reduce; measure one on two ranks");
+  throw InputError(
+      flag, "'" + link.name + "' has no bandwidth of an all_reduce; measure one on two ranks");
 }
 
 BytesPerSecond inside_bandwidth(const Link& inside, int gpus) {
@@ -71,17 +75,18 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
   topology.nvlink = inside.topology == Topology::nvlink;
   topology.channels = topology.nvlink ? kNvlinkChannels : kPcieChannels;
   const int wires = nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);
-  const BytesPerSecond wire = bandwidth_of(between) * wires;
+  const BytesPerSecond wire = bandwidth_of(between, kBetween) * wires;
   topology.wire = wire;
   const BytesPerSecond node =
       layout.gpus_per_node > 1 ? inside_bandwidth(inside, layout.gpus_per_node) : wire * 2.0;
   topology.channel_inside = node / static_cast<double>(topology.channels);
   topology.channel_between = topology.channel_inside;
   topology.generation = generation_of(inside, node);
-  topology.hop_between = Seconds(std::max(0.0, (pair_latency(between).value() - kPairBetween) / 2));
+  topology.hop_between =
+      Seconds(std::max(0.0, (pair_latency(between, kBetween).value() - kPairBetween) / 2));
   if (layout.gpus_per_node > 1)
     topology.latency_scale =
-        pair_latency(inside).value() / (topology.nvlink ? kPairNvlink : kPairPcie);
+        pair_latency(inside, kInside).value() / (topology.nvlink ? kPairNvlink : kPairPcie);
   return topology;
 }
 
@@ -157,9 +162,9 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   const bool of_slots =
       between.topology == Topology::pcie || between.topology == Topology::pcie_host;
   if (of_slots && between.curves.empty() && between.bandwidth.value.value() > 0) {
-    throw InputError("link " + between.name,
-                     "joins the GPUs of one host and no nodes; name a network as --inter-link "
-                     "(--list-links), or its figures, as 12GB/s,20us");
+    throw InputError(kBetween, "'" + between.name +
+                                   "' joins the GPUs of one host and no nodes; name a network "
+                                   "(--list-links), or its figures, as 12GB/s,20us");
   }
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
   Link link;

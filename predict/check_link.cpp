@@ -115,7 +115,7 @@ std::string measured_text(const MeasuredLink& measured) {
 LinkBand link_band(const Link& link, const Band& band) { return {link.name, band, limit_of(link)}; }
 
 std::string candidate_line(const LinkBand& c, bool with_limit) {
-  return wrapped("- " + ascii(c.name) + ": " + band_text(c.band) +
+  return wrapped("- " + printable(c.name) + ": " + band_text(c.band) +
                      (with_limit ? ", limited by " + c.limit : ""),
                  {.first = 2, .rest = 4});
 }
@@ -166,7 +166,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   if (check.in_switch) check.standing = Standing::within;
   check.text = wrapped(measured_text(measured));
   check.text +=
-      wrapped("Expected of " + ascii(expected.name) + " on " + std::to_string(measured.ranks) +
+      wrapped("Expected of " + printable(expected.name) + " on " + std::to_string(measured.ranks) +
               " ranks: " + band_text(band) + "; the limit is " + check.expected->limit + ".");
   if (by_switch)
     check.text += wrapped("With all-reduce inside the switch (NVLS): " + band_text(*by_switch) +
@@ -200,7 +200,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                         " of the usual figure, below the band.");
   if (const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table)) {
     check.looks_like = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
-    check.text += wrapped("It is what " + ascii(like->name) + " gives (" +
+    check.text += wrapped("It is what " + printable(like->name) + " gives (" +
                           rate_text(check.looks_like->band.usual) + ").");
   }
   check.faults = faults_of(expected, measured);

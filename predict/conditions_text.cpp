@@ -62,7 +62,8 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
     if (!c.holds()) broken += (broken.empty() ? "" : "; ") + noun(c.kind);
   }
   const std::string where = setting_text(row.job.gpus, document.device, row.link) + ", " +
-                            shortened(ascii(row.network), 48) + ", " + describe(row.job.strategy);
+                            shortened(printable(row.network), 48) + ", " +
+                            describe(row.job.strategy);
   std::string verdict = broken.empty() ? "No condition of ideal scaling that is known is broken"
                                        : "Not ideal for lack of: " + broken;
   if (document.rows.size() > 1) verdict += " (" + where + ")";

@@ -113,38 +113,52 @@ void add_plan(Line& line, const std::optional<Plan>& plan, bool cheapest) {
   line.add(cheapest ? "yes" : "");
 }
 
+std::string line_of(const ForecastRow& row, bool cheapest) {
+  const Forecast& f = row.forecast;
+  Line line;
+  line.add(row.network)
+      .add(row.parameters)
+      .add(optional_number(row.width))
+      .add(row.job.samples_per_micro_batch());
+  line.add(row.job.gpus).add(row.nodes).add(row.link).add(describe(row.job.strategy));
+  line.add(row.job.scaling == Scaling::strong ? "strong" : "weak")
+      .add(row.machine)
+      .add(name(row.job.engine));
+  line.add(name(row.job.dtype)).add(name(row.job.optimizer));
+  line.add(f.step_time_s).add(f.speedup).add(f.samples_per_s);
+  line.add(f.verdict ? name(*f.verdict) : "");
+  line.add(f.step.communication_share()).add(f.step.communication_busy_share());
+  for (std::size_t i = 0; i < kTerms; ++i) line.add(f.step.terms[i].value());
+  std::string outside;
+  for (const std::string& reason : row.extrapolated)
+    outside += (outside.empty() ? "" : "; ") + reason;
+  line.add(name(f.step.bound_by())).add(outside).add(break_even(row));
+  add_plan(line, row.plan, cheapest);
+  line.add(f.learned ? std::to_string(f.learned->steps) : "");
+  return line.take();
+}
+
 }  // namespace
 
 std::string csv_of(const ForecastDocument& document) {
   std::string text = header();
-  for (const ForecastRow& row : document.rows) {
-    const Forecast& f = row.forecast;
-    Line line;
-    line.add(row.network)
-        .add(row.parameters)
-        .add(optional_number(row.width))
-        .add(row.job.samples_per_micro_batch());
-    line.add(row.job.gpus).add(row.nodes).add(row.link).add(describe(row.job.strategy));
-    line.add(row.job.scaling == Scaling::strong ? "strong" : "weak")
-        .add(row.machine)
-        .add(name(row.job.engine));
-    line.add(name(row.job.dtype)).add(name(row.job.optimizer));
-    line.add(f.step_time_s)
-        .add(f.speedup)
-        .add(f.samples_per_s)
-        .add(f.verdict ? name(*f.verdict) : "");
-    line.add(f.step.communication_share()).add(f.step.communication_busy_share());
-    for (std::size_t i = 0; i < kTerms; ++i) line.add(f.step.terms[i].value());
-    std::string outside;
-    for (const std::string& reason : row.extrapolated)
-      outside += (outside.empty() ? "" : "; ") + reason;
-    line.add(name(f.step.bound_by())).add(outside).add(break_even(row));
-    const auto index = static_cast<std::size_t>(&row - document.rows.data());
-    add_plan(line, row.plan, document.decision && document.decision->row == index);
-    line.add(f.learned ? std::to_string(f.learned->steps) : "");
-    text += line.take();
-  }
+  for (std::size_t i = 0; i < document.rows.size(); ++i)
+    text += line_of(document.rows[i], document.decision && document.decision->row == i);
   return text;
+}
+
+ForecastDocument write_csv(const Query& query, const TextSink& write) {
+  // A failure that comes with the first rows leaves nothing written.
+  constexpr std::size_t kHeld = std::size_t{1} << 20;
+  std::string text = header();
+  ForecastDocument document = run(query, [&](const ForecastRow& row) {
+    text += line_of(row, false);
+    if (text.size() < kHeld) return;
+    write(text);
+    text.clear();
+  });
+  write(text);
+  return document;
 }
 
 }  // namespace ddpx

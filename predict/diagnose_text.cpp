@@ -80,7 +80,7 @@ std::string exchange_text(const DiagnosedRun& run, Cause cause, const std::strin
   const Finding* found = run.diagnosis.finding(cause);
   const Seconds explains = found == nullptr ? Seconds{} : found->explains;
   const std::string what =
-      "over " + shortened(ascii(link), 40) +
+      "over " + shortened(printable(link), 40) +
       (cause == Cause::latency
            ? " the latency of its messages takes "
            : " exchanging the gradients of " + amount_text(parameters) + " parameters takes ");
@@ -109,13 +109,14 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
   if (run.diagnosis.not_communication) {
     const Finding* transfer = run.diagnosis.finding(Cause::communication);
     const Finding* latency = run.diagnosis.finding(Cause::latency);
-    text += " It is not communication: over " + shortened(ascii(link), 40) + " overlap leaves " +
-            time_text(transfer->explains) + " of the exchange and of its latency " +
+    text += " It is not communication: over " + shortened(printable(link), 40) +
+            " overlap leaves " + time_text(transfer->explains) +
+            " of the exchange and of its latency " +
             share_text(run, latency->explains, transfer->explains + latency->explains) + ".";
   }
   if (const Finding* transfer = run.diagnosis.finding(Cause::communication);
       transfer != nullptr && !run.diagnosis.not_communication)
-    text += " Communication over " + shortened(ascii(link), 40) + " is forecast to take " +
+    text += " Communication over " + shortened(printable(link), 40) + " is forecast to take " +
             share_text(run, transfer->explains) +
             ", but the end of the forecast's interval could explain it.";
   if (const auto& implied = implied_at(run)) {

@@ -161,8 +161,8 @@ std::string least_sure_line(const ForecastRow& row) {
   const auto& [product, half_width, command] = *row.explanation->least_sure;
   const std::string times = command.find("--widths") == std::string::npos
                                 ? " times the model's own."
-                                : " times it: give the machine's other widths and batches with it, "
-                                  "for the products of two calibrations are not joined.";
+                                : " times it, and again what the machine has: a calibration takes "
+                                  "the place of the one before.";
   return wrapped("Of the products that were not measured " + count_text(product.rows) + " x " +
                      count_text(product.in) + " -> " + count_text(product.out) + " (" +
                      std::string(name(product.pass)) + ") is least sure, +- " +
@@ -241,7 +241,7 @@ std::vector<std::string> by_origin(const std::vector<std::string>& borrowed) {
   std::vector<std::string> lines;
   lines.reserve(groups.size());
   for (const auto& [origin, constants] : groups)
-    lines.push_back(shortened(ascii(constants + origin), kLongest));
+    lines.push_back(shortened(printable(constants + origin), kLongest));
   return lines;
 }
 
@@ -249,7 +249,7 @@ std::string list_text(const std::string& head, const std::vector<std::string>& l
                       const std::string& none) {
   if (lines.empty()) return wrapped(none);
   std::string text = head + "\n";
-  for (const std::string& line : lines) text += wrapped("- " + ascii(line), {.rest = 2});
+  for (const std::string& line : lines) text += wrapped("- " + printable(line), {.rest = 2});
   return text;
 }
 
@@ -257,11 +257,11 @@ std::string list_text(const std::string& head, const std::vector<std::string>& l
 
 std::string explanation_text(const ForecastDocument& document, const ForecastRow& row) {
   std::string title = row.job.gpus > 1 ? setting_text(row.job.gpus, document.device, row.link) +
-                                             " (" + ascii(row.link_title) + ")"
-                                       : "1 x " + ascii(document.device);
-  title += ", " + ascii(row.network) + ", batch " + count_text(row.job.batch_per_rank) +
+                                             " (" + printable(row.link_title) + ")"
+                                       : "1 x " + printable(document.device);
+  title += ", " + printable(row.network) + ", batch " + count_text(row.job.batch_per_rank) +
            (row.job.scaling == Scaling::strong ? " of all ranks, " : " per rank, ") +
-           describe(row.job.strategy) + "; machine " + ascii(document.machine) + ", engine " +
+           describe(row.job.strategy) + "; machine " + printable(document.machine) + ", engine " +
            std::string(name(row.job.engine)) + ", " + std::string(name(row.job.dtype)) + ", " +
            std::string(name(row.job.optimizer)) + "; bound by " +
            std::string(name(row.forecast.step.bound_by()));

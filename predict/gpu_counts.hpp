@@ -1,5 +1,5 @@
 // What several GPU counts give, looked at once each: every count up to 16, steps of an eighth or
-// less beyond, and every count around those that an answer names.
+// less beyond, and every count around those that an answer names (of thousands each 64th part).
 #pragma once
 
 #include <functional>

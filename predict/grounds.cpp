@@ -37,7 +37,7 @@ void add_host(std::vector<std::string>& list, const HostCosts& host, const Job& 
 }
 
 // Products that the machine's table does not reach, by their flops.
-using Products = std::map<double, std::string>;
+using Products = std::map<double, Product>;
 
 Products far_products(const ProductTable& table, const Network& network, const Job& job) {
   Products far;
@@ -52,8 +52,7 @@ Products far_products(const ProductTable& table, const Network& network, const J
       for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
         const Product product{pass, job.dtype, rows, p.in, p.out};
         if (!table.price(product).extrapolated) continue;
-        far.emplace(product.flops().value(),
-                    count_text(rows) + " x " + count_text(p.in) + " -> " + count_text(p.out));
+        far.emplace(product.flops().value(), product);
       }
     }
   }
@@ -68,13 +67,35 @@ bool is_measured(const Machine& machine, const Product& product) {
   });
 }
 
-// What a calibration can time is a square layer, or the generator's last one of 64 classes.
-std::string command_for(const Product& product, Engine engine) {
+std::string listed(const std::set<double>& values) {
+  std::string list;
+  for (double value : values) list += (list.empty() ? "" : ",") + count_text(value);
+  return list;
+}
+
+// What a calibration can time is a square layer, or the generator's last one of 64 classes. It
+// takes the place of the one before, so that the command has all that this machine's had.
+std::string command_for(const Machine& machine, const Product& product, Engine engine) {
   constexpr double kClasses = 64;
   if (product.in != product.out && product.out != kClasses) return "python3 -m ddpx_torch capture";
-  return std::string(engine == Engine::torch ? "python3 -m ddpx_torch measure" : "ddpx-calibrate") +
-         " --widths " + count_text(product.in) + " --batches " +
-         count_text(std::ceil(product.rows));
+  std::set<double> widths{product.in};
+  std::set<double> batches{std::ceil(product.rows)};
+  std::string dtypes;
+  for (const DType dtype : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
+    bool any = false;
+    for (const auto& [measured, time, grid] : machine.products) {
+      if (measured.dtype != dtype || measured.in != measured.out) continue;
+      any = true;
+      widths.insert(measured.in);
+      batches.insert(std::ceil(measured.rows));
+    }
+    if (any) dtypes += (dtypes.empty() ? "" : ",") + std::string(name(dtype));
+  }
+  const std::string of = " --widths " + listed(widths) + " --batches " + listed(batches) +
+                         " --dtypes " +
+                         (dtypes.empty() ? std::string(name(product.dtype)) : dtypes);
+  if (engine == Engine::native) return "ddpx-calibrate" + of;
+  return "python3 -m ddpx_torch measure" + of + " -o measurements.json";
 }
 
 std::optional<UnmeasuredProduct> least_sure_of(const Machine& machine, const Network& network,
@@ -96,7 +117,7 @@ std::optional<UnmeasuredProduct> least_sure_of(const Machine& machine, const Net
         if (!(error > most)) continue;
         most = error;
         least_sure = {product, kNormalQuantile90 * price.relative_error,
-                      command_for(product, job.engine)};
+                      command_for(machine, product, job.engine)};
       }
     }
   }
@@ -200,9 +221,11 @@ std::vector<std::string> outside_calibration(const ProductTable& products, const
   Products far = far_products(products, network, job);
   if (job.scaling == Scaling::strong) far.merge(far_products(products, network, job.one_gpu()));
   if (!far.empty()) {
+    const Product& largest = far.rbegin()->second;
     list.push_back("shape: " + std::to_string(far.size()) +
                    (far.size() == 1 ? " product lies" : " products lie") +
-                   " far from every measured one, as " + far.rbegin()->second);
+                   " far from every measured one, as " + count_text(largest.rows) + " x " +
+                   count_text(largest.in) + " -> " + count_text(largest.out));
   }
   if (job.gpus < 2 || !job.strategy.sync) return list;
   const StepModel model(products.machine(), products, link, network, job);

@@ -29,6 +29,13 @@ Link link_from_figures(std::string_view place, std::string_view text) {
   }
   const BytesPerSecond bandwidth = parse_rate(place, text.substr(0, comma));
   const Seconds latency = parse_time(place, text.substr(comma + 1));
+  // As in files (io/plausible.hpp).
+  if (bandwidth.value() < 1e3 || bandwidth.value() > 1e15)
+    throw InputError(place, "'" + shown(text.substr(0, comma)) +
+                                "' is out of range; accepted: 1KB/s to 1000TB/s");
+  if (latency.value() < 1e-10 || latency.value() > 1e3)
+    throw InputError(
+        place, "'" + shown(text.substr(comma + 1)) + "' is out of range; accepted: 0.1ns to 1000s");
   Link link;
   link.name = std::string(text);
   link.title = std::string(text);

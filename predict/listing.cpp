@@ -11,7 +11,7 @@ namespace {
 // Below a link's line: its title and source.
 std::string note(const std::string& text) {
   if (text.empty()) return "";
-  return wrapped(ascii(text), {.first = 4, .rest = 4});
+  return wrapped(printable(text), {.first = 4, .rest = 4});
 }
 
 std::string range_text(const Link& link) {
@@ -29,7 +29,7 @@ std::string links_text(std::span<const Link> links) {
                          "direction by the standard.") +
                      "\n";
   for (const Link& link : links) {
-    text += wrapped(ascii(link.name) + ": " + time_text(link.latency.value) + ", " +
+    text += wrapped(printable(link.name) + ": " + time_text(link.latency.value) + ", " +
                         rate_text(link.bandwidth.value) + " (" + range_text(link) + ")" +
                         (link.peak.value() > 0 ? ", peak " + rate_text(link.peak) : ""),
                     {.rest = 4});
@@ -43,8 +43,8 @@ std::string machines_text(std::span<const Machine> machines) {
   for (const Machine& machine : machines) {
     std::string links;
     for (const Link& link : machine.links) links += (links.empty() ? "" : ", ") + link.name;
-    table.add({ascii(machine.name), ascii(machine.device.name),
-               std::to_string(machine.products.size()), ascii(links)});
+    table.add({printable(machine.name), printable(machine.device.name),
+               std::to_string(machine.products.size()), printable(links)});
   }
   return table.text();
 }

@@ -38,10 +38,10 @@ std::string plan_name(const ForecastDocument& document, const ForecastRow& row) 
     if (row.job.strategy.micro_batches > 1) name += " " + strategy;
   } else {
     name += " " + strategy;
-    if (!one_link(document)) name += " " + ascii(row.link);
+    if (!one_link(document)) name += " " + printable(row.link);
   }
   if (!one_batch(document)) name += " batch " + count_text(row.job.batch_per_rank);
-  if (!one_network(document)) name += " " + ascii(row.network);
+  if (!one_network(document)) name += " " + printable(row.network);
   return name;
 }
 
@@ -57,7 +57,7 @@ std::string money_text(const PlanQuestion& question, double cost) {
   const std::string unit = !question.prices ? " GPU-h"
                            : question.prices->currency.empty()
                                ? ""
-                               : " " + ascii(question.prices->currency);
+                               : " " + printable(question.prices->currency);
   return amount_of_money(cost) + unit;
 }
 
@@ -138,7 +138,7 @@ std::string choice_text(const ForecastDocument& document) {
       std::count_if(document.rows.begin(), document.rows.end(),
                     [&](const ForecastRow& row) { return !repeated(document, row); });
   const std::string memory =
-      size_text(decision.memory.size) + " (" + ascii(decision.memory.from) + ")";
+      size_text(decision.memory.size) + " (" + printable(decision.memory.from) + ")";
   const auto large = std::count_if(
       document.rows.begin(), document.rows.end(),
       [&](const ForecastRow& row) { return !row.plan->fits && !repeated(document, row); });

@@ -13,7 +13,8 @@ namespace ddpx {
 
 namespace {
 
-ForecastRow row_of(const Setting& setting, const Network& network, const Job& job) {
+ForecastRow row_of(const Setting& setting, const Network& network, const Job& job,
+                   const SharedTexts& rests_on) {
   const Machine& machine = setting.query.machine;
   ForecastRow row;
   row.network = network.name;
@@ -28,7 +29,7 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
       forecast(machine, setting.products, setting.link, network, job, setting.intervals());
   if (row.forecast.extrapolated)
     row.extrapolated = outside_calibration(setting.products, setting.link, network, job);
-  row.rests_on = borrowed(machine, setting.link, job);
+  row.rests_on = rests_on;
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
     row.conditions =
@@ -44,10 +45,11 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
 
 class Runner {
  public:
-  explicit Runner(const Query& query) : query_(query) {}
+  Runner(const Query& query, const RowSink* sink) : query_(query), sink_(sink) {}
 
   // Networks vary fastest, batches next.
   void add_rows(const Setting& base) {
+    rests_on_ = borrowed(query_.machine, base.link, base.job);
     for (const NetworkSeries& series : query_.networks) {
       if (query_.batch_swept) {
         add_batches(base, series);
@@ -58,12 +60,16 @@ class Runner {
   }
 
   ForecastDocument take() {
-    warn_of_more_than_linear();
+    if (!more_than_linear_.empty()) warn(more_than_linear_);
     warn_of_memory();
     if (query_.plan.asked()) decide();
     document_.conditions_asked =
         query_.job.imbalance || query_.job.straggler || query_.job.loader || query_.spread_given;
     return std::move(document_);
+  }
+  void expect(std::size_t rows) {
+    if (sink_ == nullptr && !query_.rank && query_.requirements.empty())
+      document_.rows.reserve(rows);
   }
   void warn(std::string text) { document_.warnings.push_back(std::move(text)); }
   void describe_machine() {
@@ -79,13 +85,14 @@ class Runner {
  private:
   [[nodiscard]] bool crosses(const Setting& setting) const { return setting.job.gpus > 1; }
 
-  void warn_of_more_than_linear() {
-    for (const ForecastRow& row : document_.rows) {
-      if (row.job.gpus < 2 || row.forecast.speedup.value <= row.job.gpus) continue;
-      warn(row.network + ": more than " + std::to_string(row.job.gpus) + "x with " +
-           describe(row.job.strategy) + ", for " + more_than_linear(row));
-      return;
+  void take_row(ForecastRow row) {
+    if (more_than_linear_.empty() && row.job.gpus > 1 &&
+        row.forecast.speedup.value > row.job.gpus) {
+      more_than_linear_ = row.network + ": more than " + std::to_string(row.job.gpus) + "x with " +
+                          describe(row.job.strategy) + ", for " + more_than_linear(row);
     }
+    if (sink_ != nullptr) return (*sink_)(row);
+    document_.rows.push_back(std::move(row));
   }
   static std::string more_than_linear(const ForecastRow& row) {
     if (row.job.strategy.micro_batches > 1)
@@ -129,9 +136,10 @@ class Runner {
 
   void add_row(const Setting& setting, const Network& network) {
     note_memory(network, setting.job);
-    document_.rows.push_back(row_of(setting, network, setting.job));
+    ForecastRow row = row_of(setting, network, setting.job, rests_on_);
     if (query_.crossover && crosses(setting))
-      document_.rows.back().break_even_batch_per_rank = break_even(setting, network);
+      row.break_even_batch_per_rank = break_even(setting, network);
+    take_row(std::move(row));
   }
 
   void add_networks(const Setting& base, const NetworkSeries& series, double batch) {
@@ -169,7 +177,7 @@ class Runner {
         continue;
       }
       note_memory(network, setting.job);
-      document_.rows.push_back(row_of(setting, network, setting.job));
+      take_row(row_of(setting, network, setting.job, rests_on_));
     }
     if (crosses(setting) && !query_.rank)
       add_crossover(setting, series, first, SweepAxis::batch_per_rank);
@@ -177,6 +185,7 @@ class Runner {
 
   void add_crossover(const Setting& setting, const NetworkSeries& series, std::size_t first,
                      SweepAxis axis) {
+    if (sink_ != nullptr) return;
     const std::span<const ForecastRow> rows = std::span(document_.rows).subspan(first);
     std::optional<CrossoverRow> found = crossover(setting, series, rows, axis);
     if (!found) return;
@@ -190,12 +199,15 @@ class Runner {
   }
 
   const Query& query_;
+  const RowSink* sink_;  // nullptr: rows are kept
   ForecastDocument document_;
+  SharedTexts rests_on_;          // of the setting's rows
+  std::string more_than_linear_;  // of the first such row
   Bytes most_memory_{};
   std::string hungriest_;
 };
 
-void check(const Query& query) {
+std::size_t rows_of(const Query& query) {
   double networks = 0;
   for (const NetworkSeries& series : query.networks)
     networks += static_cast<double>(std::max<std::size_t>(1, series.sweep.size()));
@@ -207,6 +219,50 @@ void check(const Query& query) {
                                     std::to_string(kMostRows) +
                                     " forecasts; give fewer values or a larger --sweep step");
   }
+  return static_cast<std::size_t>(rows);
+}
+
+template <class Visit>
+void each_setting(const Query& query, const ProductTable& products, const Visit& visit) {
+  for (const Link& link : query.links) {
+    for (const NodeLayout& layout : query.gpus) {
+      for (const Strategy& strategy : query.strategies) {
+        check_groups(strategy, layout);
+        const Link& given = link_at_channels(query.machine, link, strategy);
+        const Link joined = link_of(query, given, layout);
+        Setting setting{query, joined, query.job, layout.nodes, &given, products};
+        setting.job.gpus = layout.gpus();
+        setting.job.strategy = strategy;
+        visit(setting);
+      }
+    }
+  }
+}
+
+// What the model refuses it refuses of a setting's first network or its last.
+void forecast_ends(const Setting& base) {
+  for (const NetworkSeries& series : base.query.networks) {
+    for (double batch : base.query.batches) {
+      Job job = base.job;
+      job.batch_per_rank = batch;
+      std::vector<double> ends{0};
+      if (!series.sweep.empty()) ends = {series.sweep.front(), series.sweep.back()};
+      for (double end : ends)
+        static_cast<void>(
+            point_forecast(base.query.machine, base.products, base.link, series.at(end), job));
+    }
+  }
+}
+
+ForecastDocument answered(const Query& query, const RowSink* sink) {
+  const std::size_t rows = rows_of(query);
+  Runner runner(query, sink);
+  runner.expect(rows);
+  runner.describe_machine();
+  const ProductTable products(query.machine, query.job.dtype);
+  if (sink != nullptr) each_setting(query, products, forecast_ends);
+  each_setting(query, products, [&](const Setting& setting) { runner.add_rows(setting); });
+  return runner.take();
 }
 
 }  // namespace
@@ -222,25 +278,8 @@ bool ForecastDocument::unmet() const {
          (decision && decision->question.samples && !plan);
 }
 
-ForecastDocument run(const Query& query) {
-  check(query);
-  Runner runner(query);
-  runner.describe_machine();
-  const ProductTable products(query.machine, query.job.dtype);
-  for (const Link& link : query.links) {
-    for (const NodeLayout& layout : query.gpus) {
-      for (const Strategy& strategy : query.strategies) {
-        check_groups(strategy, layout);
-        const Link& given = link_at_channels(query.machine, link, strategy);
-        const Link joined = link_of(query, given, layout);
-        Setting setting{query, joined, query.job, layout.nodes, &given, products};
-        setting.job.gpus = layout.gpus();
-        setting.job.strategy = strategy;
-        runner.add_rows(setting);
-      }
-    }
-  }
-  return runner.take();
-}
+ForecastDocument run(const Query& query) { return answered(query, nullptr); }
+
+ForecastDocument run(const Query& query, const RowSink& sink) { return answered(query, &sink); }
 
 }  // namespace ddpx

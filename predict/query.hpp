@@ -60,4 +60,11 @@ inline constexpr std::size_t kMostRows = 1'000'000;
 // networks vary fastest. Throws InputError for what the model refuses.
 [[nodiscard]] ForecastDocument run(const Query& query);
 
+using RowSink = std::function<void(const ForecastRow&)>;
+
+// The same with each row handed out as soon as it is forecast, so that a long sweep is never held:
+// the document has neither rows nor crossings, nor a choice among plans. What is refused is refused
+// before the first row.
+[[nodiscard]] ForecastDocument run(const Query& query, const RowSink& sink);
+
 }  // namespace ddpx

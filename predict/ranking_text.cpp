@@ -63,7 +63,7 @@ std::string table(const std::vector<RankedStrategy>& rows, bool fits) {
 
 std::string memory_words(const RankingRow& row) {
   if (row.memory.value() <= 0) return "unknown; --gpu-memory tells what fits";
-  return size_text(row.memory) + " (" + ascii(row.memory_from) + ")";
+  return size_text(row.memory) + " (" + printable(row.memory_from) + ")";
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::string ranking_text(const ForecastDocument& document, const RankingRow& row
   const std::vector<RankedStrategy>& all = row.ranking.strategies;
   std::string text = wrapped(
       "Strategies on " + setting_text(job.gpus, document.device, row.of.link) + ", training " +
-      ascii(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
+      printable(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
       (job.scaling == Scaling::strong ? " of all ranks" : " per rank") + ", " +
       std::string(name(job.dtype)) + ", " + std::string(name(job.optimizer)) +
       "; memory of a GPU: " + memory_words(row));
@@ -103,7 +103,7 @@ std::string ranking_text(const ForecastDocument& document, const RankingRow& row
                  "choice for some weighing of speed, memory and batch. ? no run has validated it: "
                  "the interval is wider.");
   for (const std::string& note : row.ranking.notes)
-    text += wrapped("- " + ascii(note), {.rest = 2});
+    text += wrapped("- " + printable(note), {.rest = 2});
   return text;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "predict/options.hpp"
 #include "predict/query.hpp"
@@ -14,8 +15,10 @@ namespace ddpx {
 // has its own.
 struct Resolvers {
   std::function<Machine(const std::optional<std::string>& name)> machine;
-  // Without a name: the link to take when none is asked for.
-  std::function<Link(const std::optional<std::string>& name, const Machine& machine)> link;
+  // Without a name: the link to take when none is asked for. `place` is what named it, "--link".
+  std::function<Link(std::string_view place, const std::optional<std::string>& name,
+                     const Machine& machine)>
+      link;
   std::function<Network(const std::string& path)> network_file;
   std::function<Prices(const std::string& path)> price_file;
   std::function<std::vector<JudgedRow>(const std::string& path, const std::string& machine)>

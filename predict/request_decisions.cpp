@@ -47,7 +47,7 @@ ModelSize size_of(const std::string& spec) {
     const std::size_t heads = now.name.find("heads=");
     grain = std::stod(now.name.substr(heads + 6));
   }
-  const double low = std::max(grain, kNarrowest);
+  const double low = std::max(grain, std::min(kNarrowest, now.width));
   size.axis = {low, std::max(kWidest, now.width), std::max(low, now.width), grain};
   size.at = [spec, key = size.what](double value) {
     return network_from(with_key(spec, key, value));

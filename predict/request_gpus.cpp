@@ -29,11 +29,11 @@ NodeLayout layout_of(const std::string& word) {
 
 std::vector<Link> links_of(const Options& options, const Machine& machine,
                            const Resolvers& resolvers) {
-  if (options.links.empty()) return {resolvers.link(std::nullopt, machine)};
+  if (options.links.empty()) return {resolvers.link("--link", std::nullopt, machine)};
   std::vector<Link> list;
   std::set<std::string> names;
   for (const std::string& text : options.links) {
-    list.push_back(resolvers.link(text, machine));
+    list.push_back(resolvers.link("--link", text, machine));
     if (!names.insert(list.back().name).second) {
       throw InputError("--link", "'" + shown(text) + "' is the link '" + shown(list.back().name) +
                                      "', which is already given");
@@ -51,7 +51,8 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
                      "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
   if (options.nics && !options.inter_link)
     throw InputError("--nics", "counts NICs of --inter-link, which is missing");
-  if (options.inter_link) query.inter_link = resolvers.link(*options.inter_link, query.machine);
+  if (options.inter_link)
+    query.inter_link = resolvers.link("--inter-link", *options.inter_link, query.machine);
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 

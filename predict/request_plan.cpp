@@ -60,10 +60,9 @@ void resolve_links(Prices& prices, const std::string& file, const Machine& machi
   for (MachinePrice& priced : prices.machines) {
     if (!priced.link) continue;
     try {
-      priced.link = resolvers.link(priced.link, machine).name;
+      priced.link = resolvers.link("--price", priced.link, machine).name;
     } catch (const InputError& error) {
-      // Its place is the flag that takes such a name.
-      constexpr std::string_view kPlace = "--link: ";
+      constexpr std::string_view kPlace = "--price: ";
       std::string_view problem = error.what();
       if (problem.starts_with(kPlace)) problem.remove_prefix(kPlace.size());
       throw InputError("--price " + shown(file),

@@ -252,7 +252,8 @@ class Inverse {
   }
 
   [[nodiscard]] int most_units(bool nodes) const {
-    if (nodes || s_.link.topology == Topology::network) return kMostUnits;
+    if (nodes) return std::max(kMostUnits, s_.nodes);
+    if (s_.link.topology == Topology::network) return std::max(kMostUnits, s_.job.gpus);
     return std::max(s_.job.gpus, std::min(kMostUnits, s_.link.reach()));
   }
 

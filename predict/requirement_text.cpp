@@ -177,17 +177,25 @@ std::string useful_text(const RequirementRow& row) {
          " adds at least half of what the first one does.";
 }
 
+// Of which one can be looked at: a width, a number of parameters.
+std::string one_of(const UnknownRow& row) {
+  return row.what == "parameters" ? "number of parameters"
+         : row.what == "hidden"   ? "hidden size"
+                                  : row.what;
+}
+
 std::string crossing_text(const UnknownRow& row) {
   const Solution& s = row.solution;
-  if (s.outcome == Outcome::always) return "Another GPU pays at every " + row.what + " looked at.";
+  if (s.outcome == Outcome::always)
+    return "Another GPU pays at every " + one_of(row) + " looked at.";
   if (s.outcome == Outcome::never)
-    return "At no " + row.what + " looked at does another GPU pay: at best " +
+    return "At no " + one_of(row) + " looked at does another GPU pay: at best " +
            metric_text({Metric::speedup, 1}, s.reached) + " at " + value_text(row, s.value) + ".";
-  return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") + row.what + " " +
-         value_text(row, s.value) +
-         (row.what == "parameters"
-              ? ""
-              : " (" + amount_text(row.parameters.value_or(0)) + " parameters)") +
+  const std::string value = value_text(row, s.value);
+  return std::string("Another GPU pays ") + (s.at_least ? "from " : "up to ") +
+         (row.what == "parameters" ? value + " parameters"
+                                   : row.what + " " + value + " (" +
+                                         amount_text(row.parameters.value_or(0)) + " parameters)") +
          ".";
 }
 
@@ -214,7 +222,7 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
   const std::string what = asked(row.requirement);
   std::string text = (what.starts_with('e') ? "An " : "A ") + what + " on " +
                      setting_text(job.gpus, document.device, row.of.link) + ", training " +
-                     ascii(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
+                     printable(row.of.network) + " at batch " + count_text(job.batch_per_rank) +
                      (job.scaling == Scaling::strong ? " of all ranks" : " per rank") + " with " +
                      describe(job.strategy) + ": it is " + metric_text(row.requirement, row.now) +
                      " now. ";
@@ -244,7 +252,7 @@ std::string requirement_text(const ForecastDocument& document, const Requirement
             flags_text(*row.crossing, {Metric::speedup, 1});
   text += proportion_text(row);
   for (const std::string& left : row.left_out)
-    text += wrapped("- not varied: " + ascii(left), {.rest = 2});
+    text += wrapped("- not varied: " + printable(left), {.rest = 2});
   return text;
 }
 

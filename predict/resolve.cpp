@@ -52,15 +52,16 @@ std::string names_of(const std::vector<Link>& links) {
   return names;
 }
 
-Link choose(std::vector<Link> links, const std::string& path, std::string_view name) {
+Link choose(std::string_view place, std::vector<Link> links, const std::string& path,
+            std::string_view name) {
   if (name.empty() && links.size() == 1) return std::move(links.front());
   for (Link& link : links) {
     if (!name.empty() && link.name == name) return std::move(link);
   }
-  if (links.empty()) throw InputError("--link", io::one_line(path) + " holds no link");
-  throw InputError("--link", io::one_line(path) + " holds " +
-                                 (name.empty() ? "several links" : "no link " + io::quoted(name)) +
-                                 "; name one as FILE:NAME, accepted: " + names_of(links));
+  if (links.empty()) throw InputError(place, io::one_line(path) + " holds no link");
+  throw InputError(place, io::one_line(path) + " holds " +
+                              (name.empty() ? "several links" : "no link " + io::quoted(name)) +
+                              "; name one as FILE:NAME, accepted: " + names_of(links));
 }
 
 Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
@@ -84,21 +85,22 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
   return link;
 }
 
-Link resolve_link(const std::string& text, const Machine& machine, std::ostream& talk) {
+Link resolve_link(std::string_view place, const std::string& text, const Machine& machine,
+                  std::ostream& talk) {
   if (machine.find_link(text) == nullptr) {
     if ((looks_like_figures(text) && has_rate(text)) || meant_as_figures(text))
-      return link_from_figures("--link", text);
-    if (is_path(text)) return link_from_file(text, talk);
-    if (looks_like_figures(text)) return link_from_figures("--link", text);
+      return link_from_figures(place, text);
+    if (is_path(text)) return link_from_file(text, talk, place);
+    if (looks_like_figures(text)) return link_from_figures(place, text);
   }
   io::FoundLink found;
   try {
-    found = io::find_link(text, machine);
+    found = io::find_link(text, machine, place);
   } catch (const InputError&) {
     // A file without an ending that says so.
     std::error_code none;
     if (!std::filesystem::is_regular_file(text, none)) throw;
-    return link_from_file(text, talk);
+    return link_from_file(text, talk, place);
   }
   if (!found.note.empty()) talk << kProgram << found.note << "\n";
   return std::move(found.link);
@@ -116,7 +118,7 @@ Link default_link(const Machine& machine, std::ostream& talk) {
 
 }  // namespace
 
-Link link_from_file(const std::string& path, std::ostream& talk) {
+Link link_from_file(const std::string& path, std::ostream& talk, std::string_view place) {
   // "table.json:nvlink4" names one link of the file.
   const std::size_t colon = path.rfind(std::string(kJson) + ":");
   const std::string source =
@@ -128,8 +130,8 @@ Link link_from_file(const std::string& path, std::ostream& talk) {
   io::want_json(text, file, "a links or machine file (JSON), nccl-tests text or its JSON");
   const std::optional<std::string> schema = io::schema_of(text, file);
   if (schema == io::kMachineSchema)
-    return choose(io::machine_from_json(text, file).links, file, name);
-  return choose(io::links_from_json(text, file), file, name);
+    return choose(place, io::machine_from_json(text, file).links, file, name);
+  return choose(place, io::links_from_json(text, file), file, name);
 }
 
 namespace {
@@ -207,7 +209,7 @@ Link expected_link(const Options& options, const Resolvers& resolvers,
                    const MeasuredLink& measured) {
   const Machine machine = resolvers.machine(options.machine);
   if (!options.inter_link) {
-    Link link = resolvers.link(options.links.front(), machine);
+    Link link = resolvers.link("--link", options.links.front(), machine);
     if (measured.copies && !(link.peak.value() > 0))
       throw InputError("--link", "'" + io::one_line(options.links.front()) +
                                      "' has no rate of one direction, which copies are held "
@@ -257,8 +259,9 @@ Resolvers resolvers(std::ostream& talk) {
     talk << kProgram << found.note << "\n";
     return std::move(found.machine);
   };
-  result.link = [&talk](const std::optional<std::string>& name, const Machine& machine) {
-    return name ? resolve_link(*name, machine, talk) : default_link(machine, talk);
+  result.link = [&talk](std::string_view place, const std::optional<std::string>& name,
+                        const Machine& machine) {
+    return name ? resolve_link(place, *name, machine, talk) : default_link(machine, talk);
   };
   result.network_file = [](const std::string& path) {
     return io::network_from_json(io::read_text(path), io::shown_path(path));

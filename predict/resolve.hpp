@@ -18,7 +18,8 @@ namespace ddpx {
 [[nodiscard]] LinkCheck check_link_file(const Options& options, const Resolvers& resolvers);
 
 // The link in a file: one of ours ("FILE", or "FILE:NAME" where it holds several), a machine's, or
-// an nccl-tests log, which is fitted.
-[[nodiscard]] Link link_from_file(const std::string& path, std::ostream& talk);
+// an nccl-tests log, which is fitted. `place` is the flag that named it.
+[[nodiscard]] Link link_from_file(const std::string& path, std::ostream& talk,
+                                  std::string_view place = "--link");
 
 }  // namespace ddpx

@@ -2,9 +2,12 @@
 // table, CSV and JSON say the same.
 #pragma once
 
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/amdahl.hpp"
@@ -54,6 +57,31 @@ struct Explanation {
   std::optional<UnmeasuredProduct> least_sure{};
 };
 
+// A list that does not change, of which copies are the same one: a long sweep has it once.
+class SharedTexts {
+ public:
+  using value_type = std::string;
+  using const_reference = const std::string&;
+  using const_iterator = std::vector<std::string>::const_iterator;
+  using iterator = const_iterator;
+
+  SharedTexts() : SharedTexts(std::vector<std::string>()) {}
+  SharedTexts(std::initializer_list<std::string> texts)
+      : SharedTexts(std::vector<std::string>(texts)) {}
+  SharedTexts(std::vector<std::string> texts)
+      : texts_(std::make_shared<const std::vector<std::string>>(std::move(texts))) {}
+
+  operator const std::vector<std::string>&() const { return *texts_; }
+  [[nodiscard]] const_iterator begin() const { return texts_->begin(); }
+  [[nodiscard]] const_iterator end() const { return texts_->end(); }
+  [[nodiscard]] const std::string& back() const { return texts_->back(); }
+  [[nodiscard]] bool empty() const { return texts_->empty(); }
+  [[nodiscard]] std::size_t size() const { return texts_->size(); }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> texts_;
+};
+
 struct ForecastRow {
   std::string network;  // as for --network
   double parameters = 0;
@@ -66,8 +94,8 @@ struct ForecastRow {
   Forecast forecast;
   std::vector<std::string>
       extrapolated;  // what lies outside the calibration; empty when nothing does
-  std::vector<std::string>
-      rests_on;  // borrowed constants that this row uses: "host.per_bucket: prior: ..."
+  // Borrowed constants that this row uses: "host.per_bucket: prior: ...".
+  SharedTexts rests_on;
   std::optional<Amdahl> amdahl;  // through this row's speedup; nullopt on one GPU
   std::optional<double> break_even_batch_per_rank;               // only asked for with --crossover
   std::optional<Explanation> explanation;                        // only with --explain

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <unordered_map>
 
 #include "predict/conditions_text.hpp"
 #include "predict/diagnose_text.hpp"
@@ -43,10 +44,10 @@ std::vector<Field> fields(const ForecastDocument& document) {
   const auto varying = [&](const char* head, bool left, const char* label, Cell cell) {
     all.push_back({{head, left}, std::move(cell), true, 0, label});
   };
-  varying("link", true, "link ", [](const ForecastRow& r) { return ascii(r.link); });
+  varying("link", true, "link ", [](const ForecastRow& r) { return printable(r.link); });
   varying("strategy", true, "strategy ",
           [](const ForecastRow& r) { return describe(r.job.strategy); });
-  varying("network", true, "", [](const ForecastRow& r) { return ascii(r.network); });
+  varying("network", true, "", [](const ForecastRow& r) { return printable(r.network); });
   varying("GPUs", false, "GPUs ", [](const ForecastRow& r) {
     if (r.nodes == 1) return std::to_string(r.job.gpus);
     return std::to_string(r.nodes) + "x" + std::to_string(r.job.gpus / r.nodes);
@@ -101,51 +102,75 @@ TextTable table_of(const ForecastDocument& document, const std::vector<Field>& f
   return table;
 }
 
+// A column with its width, which is found once: every cell is made for it.
+struct Shown {
+  Field field;
+  std::size_t width = 0;
+};
+
+Shown measured(const ForecastDocument& document, Field field) {
+  std::size_t width = columns_of(field.column.head);
+  for (const ForecastRow& row : document.rows) width = std::max(width, columns_of(field.cell(row)));
+  return {std::move(field), width};
+}
+
+bool fits(const std::vector<Shown>& shown) {
+  constexpr std::size_t kBetween = 2;
+  std::size_t width = 0;
+  for (const Shown& column : shown) width += column.width + kBetween;
+  return width <= kColumns + kBetween;
+}
+
 // Replaces a column's words by [1], [2], ... and returns what they stand for.
 std::string abbreviate(const ForecastDocument& document, Field& field) {
-  std::vector<std::string> words;
+  std::unordered_map<std::string, std::size_t> numbers;
+  std::string legend;
   for (const ForecastRow& row : document.rows) {
     const std::string word = field.cell(row);
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    const std::size_t next = numbers.size() + 1;
+    if (numbers.emplace(word, next).second)
+      legend += wrapped(field.column.head + " [" + std::to_string(next) + "] " + word, {.rest = 4});
   }
-  std::string legend;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    legend +=
-        wrapped(field.column.head + " [" + std::to_string(i + 1) + "] " + words[i], {.rest = 4});
-  }
-  field.cell = [words, full = field.cell](const ForecastRow& row) {
-    const auto at = std::find(words.begin(), words.end(), full(row));
-    return "[" + std::to_string(at - words.begin() + 1) + "]";
+  field.cell = [numbers = std::move(numbers), full = field.cell](const ForecastRow& row) {
+    return "[" + std::to_string(numbers.at(full(row))) + "]";
   };
   return legend;
 }
 
 // Narrows until it fits: first words to keys, widest use first, then spare columns away.
-std::string fitted(const ForecastDocument& document, std::vector<Field> shown) {
+std::string fitted(const ForecastDocument& document, std::vector<Field> fields) {
+  std::vector<Shown> shown;
+  for (Field& field : fields) shown.push_back(measured(document, std::move(field)));
   std::string legend;
   for (const char* head : {"network", "strategy", "link"}) {
-    if (table_of(document, shown).width() <= kColumns) break;
-    const auto field = std::find_if(shown.begin(), shown.end(),
-                                    [&](const Field& f) { return f.column.head == head; });
-    if (field != shown.end()) legend += abbreviate(document, *field);
+    if (fits(shown)) break;
+    const auto column = std::find_if(shown.begin(), shown.end(),
+                                     [&](const Shown& s) { return s.field.column.head == head; });
+    if (column == shown.end()) continue;
+    legend += abbreviate(document, column->field);
+    *column = measured(document, std::move(column->field));
   }
-  while (table_of(document, shown).width() > kColumns) {
+  while (!fits(shown)) {
     auto first = shown.end();
-    for (auto field = shown.begin(); field != shown.end(); ++field) {
-      if (field->spare > 0 && (first == shown.end() || field->spare < first->spare)) first = field;
+    for (auto column = shown.begin(); column != shown.end(); ++column) {
+      const int spare = column->field.spare;
+      if (spare > 0 && (first == shown.end() || spare < first->field.spare)) first = column;
     }
     if (first == shown.end()) break;
     shown.erase(first);
   }
-  return legend + table_of(document, shown).text();
+  fields.clear();
+  for (Shown& column : shown) fields.push_back(std::move(column.field));
+  return legend + table_of(document, fields).text();
 }
 
 std::string rows_text(const ForecastDocument& document) {
   const Job& job = document.rows.front().job;
-  std::string shared = "machine " + ascii(document.machine) + " (" + ascii(document.device) +
-                       "), engine " + std::string(name(job.engine)) + ", " +
-                       std::string(name(job.dtype)) + ", " + std::string(name(job.optimizer)) +
-                       ", " + (job.scaling == Scaling::strong ? "strong" : "weak") + " scaling";
+  std::string shared = "machine " + printable(document.machine) + " (" +
+                       printable(document.device) + "), engine " + std::string(name(job.engine)) +
+                       ", " + std::string(name(job.dtype)) + ", " +
+                       std::string(name(job.optimizer)) + ", " +
+                       (job.scaling == Scaling::strong ? "strong" : "weak") + " scaling";
   std::vector<Field> shown;
   const bool sized = std::any_of(document.rows.begin(), document.rows.end(),
                                  [](const ForecastRow& r) { return r.width.has_value(); });
@@ -168,12 +193,13 @@ std::string crossovers_text(const ForecastDocument& document) {
   std::string text;
   for (const CrossoverRow& c : document.crossovers) {
     if (!c.break_even_batch_per_rank) continue;
-    text += wrapped(
-        "Break-even batch for the largest network swept, " +
-            setting_text(c.gpus, document.device, c.link) + ", " + ascii(c.strategy) +
-            ": pays from " + batch_text(*c.break_even_batch_per_rank) +
-            (c.ranks_sharing_batch > 1 ? " samples of all ranks on." : " samples per rank on."),
-        {.rest = 2});
+    text +=
+        wrapped("Break-even batch for the largest network swept, " +
+                    setting_text(c.gpus, document.device, c.link) + ", " + printable(c.strategy) +
+                    ": pays from " + batch_text(*c.break_even_batch_per_rank) +
+                    (*c.break_even_batch_per_rank > 1 ? " samples" : " sample") +
+                    (c.ranks_sharing_batch > 1 ? " of all ranks on." : " per rank on."),
+                {.rest = 2});
   }
   return text;
 }

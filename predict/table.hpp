@@ -2,9 +2,11 @@
 // whatever it holds.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
-#include "predict/result.hpp"
+#include "predict/query.hpp"
 
 namespace ddpx {
 
@@ -12,5 +14,11 @@ namespace ddpx {
 
 // Rows with the names of the JSON forecast, numbers in full precision, one header line (RFC 4180).
 [[nodiscard]] std::string csv_of(const ForecastDocument& document);
+
+using TextSink = std::function<void(std::string_view)>;
+
+// The same of a query without plans, handed to `write` a piece at a time while it is forecast: the
+// memory it takes does not grow with the rows. What it returns has no rows.
+[[nodiscard]] ForecastDocument write_csv(const Query& query, const TextSink& write);
 
 }  // namespace ddpx

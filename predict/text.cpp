@@ -84,9 +84,9 @@ std::string count_text(double value) {
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  if (most < 3) return std::string(text.substr(0, most));
-  return std::string(text.substr(0, most - 2)) + "..";
+  if (columns_of(text) <= most) return std::string(text);
+  if (most < 3) return std::string(prefix_within(text, most));
+  return std::string(prefix_within(text, most - 2)) + "..";
 }
 
 }  // namespace ddpx

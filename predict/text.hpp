@@ -8,6 +8,7 @@
 #include "model/units.hpp"
 #include "text/page.hpp"
 #include "text/table.hpp"
+#include "text/unicode.hpp"
 
 namespace ddpx {
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostSentences = 8;
 constexpr std::size_t kLongestName = 48;
 
-std::string short_name(const std::string& name) { return shortened(ascii(name), kLongestName); }
+std::string short_name(const std::string& name) { return shortened(printable(name), kLongestName); }
 
 std::string batch_text(const Job& job) {
   const std::string batch = count_text(job.batch_per_rank);
@@ -46,8 +46,8 @@ std::string target_text(const CrossoverRow& c) {
     return text + "pays " + crossing_text(c, c.target_crossings.front()) + ".";
   const std::string range = factor_text(c.lowest_target_speedup->value) + " to " +
                             factor_text(c.highest_target_speedup->value);
-  return text + (c.lowest_target_speedup->value >= 1 ? "is faster" : "is slower") +
-         " at every size: " + range + ".";
+  return text + (c.lowest_target_speedup->value >= 1 ? "is faster" : "is slower") + " at every " +
+         (c.axis == SweepAxis::parameters ? "size" : "batch") + ": " + range + ".";
 }
 
 std::string without_crossing(const CrossoverRow& c) {

@@ -13,7 +13,7 @@ namespace ddpx::report {
 [[nodiscard]] std::string markdown_text(std::string_view text);
 // A JSON string with its quotation marks.
 [[nodiscard]] std::string json_string(std::string_view text);
-// For a terminal: ASCII stays, all else becomes '?'.
+// For a terminal: what is unsafe there becomes \xNN (text/unicode.hpp).
 [[nodiscard]] std::string terminal_text(std::string_view text);
 
 }  // namespace ddpx::report

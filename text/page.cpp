@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/unicode.hpp"
+
 namespace ddpx {
 namespace {
 
@@ -28,23 +30,21 @@ void use_columns(std::size_t columns) {
 
 std::size_t columns() { return page_columns; }
 
-std::string ascii(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c < 0x20 || c > 0x7e) c = '?';
-  }
-  return result;
-}
-
 std::vector<std::string> broken(std::string_view given, std::size_t within,
                                 const Wrapping& wrapping) {
   const std::string whole = tied(given);
   std::string_view text = whole;
   const std::size_t rest = std::min(wrapping.rest, within / 2);
   std::vector<std::string> lines{std::string(std::min(wrapping.first, within / 2), ' ')};
-  bool begins = true;  // no word on this line yet
+  std::size_t used = lines.back().size();  // columns of the last line
+  bool begins = true;                      // no word on it yet
+  const auto add = [&](std::string_view part) {
+    lines.back() += part;
+    used += columns_of(part);
+  };
   const auto new_line = [&] {
     lines.emplace_back(rest, ' ');
+    used = rest;
     begins = true;
   };
   while (!text.empty()) {
@@ -52,18 +52,23 @@ std::vector<std::string> broken(std::string_view given, std::size_t within,
     std::string_view word = text.substr(0, space);
     text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     if (word.empty()) continue;
-    if (!begins && lines.back().size() + 1 + word.size() > within) new_line();
-    if (!begins) lines.back() += ' ';
-    while (lines.back().size() + word.size() > within) {
-      std::size_t part = within - lines.back().size();
-      if (const std::size_t behind = word.substr(0, part).find_last_of("/,");
+    if (!begins && used + 1 + columns_of(word) > within) new_line();
+    if (!begins) add(" ");
+    while (used + columns_of(word) > within) {
+      std::string_view part = prefix_within(word, within - used);
+      if (used > rest && used + columns_of(part) > within) {  // a wide character
+        new_line();
+        continue;
+      }
+      if (part.size() == word.size()) break;  // one character, wider than the line
+      if (const std::size_t behind = part.find_last_of("/,");
           behind != std::string_view::npos && behind > 0)
-        part = behind + 1;
-      lines.back() += word.substr(0, part);
-      word.remove_prefix(part);
+        part = part.substr(0, behind + 1);
+      add(part);
+      word.remove_prefix(part.size());
       new_line();
     }
-    lines.back() += word;
+    add(word);
     begins = false;
   }
   for (std::string& line : lines) std::replace(line.begin(), line.end(), kTie, ' ');
@@ -77,8 +82,9 @@ std::string wrapped(std::string_view text, const Wrapping& wrapping) {
 }
 
 std::string labelled(std::string_view label, std::string_view text) {
-  std::string result = wrapped(text, {.first = label.size(), .rest = label.size()});
-  return result.replace(0, label.size(), label);
+  const std::size_t indent = columns_of(label);
+  std::string result = wrapped(text, {.first = indent, .rest = indent});
+  return result.replace(0, indent, label);
 }
 
 }  // namespace ddpx

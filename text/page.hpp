@@ -1,4 +1,4 @@
-// The page that answers are printed on: plain ASCII, as wide as the terminal but never wider than
+// The page that answers are printed on: as wide as the terminal but never wider than
 // 80 columns, which is what reads well, nor narrower than 40, which is what the widest figures
 // need. Messages on stderr stay one line each, whatever its length: programs read them.
 #pragma once
@@ -16,9 +16,6 @@ inline constexpr std::size_t kFewestColumns = 40;
 // Everything is laid out to so many columns from now on, taken to the nearest of 40 to 80.
 void use_columns(std::size_t columns);
 [[nodiscard]] std::size_t columns();
-
-// Names come from users and files: control bytes and everything beyond ASCII become '?'.
-[[nodiscard]] std::string ascii(std::string_view text);
 
 struct Wrapping {
   std::size_t first = 0;  // indentation of the first line and of the others

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "text/page.hpp"
+#include "text/unicode.hpp"
 
 namespace ddpx {
 namespace {
@@ -22,9 +23,10 @@ std::size_t side_by_side(const std::vector<std::size_t>& widths) {
 TextTable::Widths TextTable::widths(bool roomy) const {
   Widths widths;
   for (const Column& column : columns_)
-    widths.push_back(std::max(column.head.size(), roomy ? column.least : 0));
+    widths.push_back(std::max(columns_of(column.head), roomy ? column.least : 0));
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], columns_of(row[i]));
   }
   return widths;
 }
@@ -83,15 +85,16 @@ std::string TextTable::band_text(const Band& band, const Widths& widths) const {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 0;
     for (std::size_t i : band) {
-      cells.push_back(cell_of(i).size() > widths[i] ? broken(cell_of(i), widths[i])
-                                                    : std::vector{cell_of(i)});
+      cells.push_back(columns_of(cell_of(i)) > widths[i] ? broken(cell_of(i), widths[i])
+                                                         : std::vector{cell_of(i)});
       height = std::max(height, cells.back().size());
     }
     for (std::size_t row = 0; row < height; ++row) {
       std::string line;
       for (std::size_t i = 0; i < band.size(); ++i) {
         const std::string cell = row < cells[i].size() ? cells[i][row] : "";
-        const std::string pad(widths[band[i]] - cell.size(), ' ');
+        // A wide character may need more than a narrow column has.
+        const std::string pad(widths[band[i]] - std::min(widths[band[i]], columns_of(cell)), ' ');
         if (i > 0) line += std::string(kBetween, ' ');
         line += columns_[band[i]].left ? cell + pad : pad + cell;
       }

@@ -50,6 +50,35 @@ TEST_F(PredictCli, its_help_is_the_golden_one_and_fits_eighty_columns) {
   EXPECT_EQ(predict({"-h"}).out, result.out);
 }
 
+// A refusal names the flag that gave what is refused.
+TEST_F(PredictCli, links_and_machines_are_refused_by_their_flag) {
+  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "pcie3"}),
+                 {"--inter-link: 'pcie3' joins the GPUs of one host"});
+  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "nosuch"}),
+                 {"--inter-link: knows no link \"nosuch\""});
+  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "25GB/s"}),
+                 {"--inter-link: '25GB/s' needs two figures"});
+  expect_refusal(predict({"--link", "nvlink2-bridge", "--gpus", "4"}),
+                 {"--link: 'nvlink2-bridge' joins at most 2 GPUs"});
+  expect_refusal(predict({"--link", "nvlink", "--dtype", "bf16"}),
+                 {"--machine: 't4x2' has no measured product in bf16"});
+}
+
+TEST_F(PredictCli, names_in_utf8_are_printed_as_they_are) {
+  const auto named = [&](const std::string& name) {
+    return predict({"--link", write("link.json", R"({"schema": "ddpx.links", "schema_version": 1,
+      "context": {}, "links": [{"name": ")" + name + R"(", "topology": "network",
+      "latency_s": {"value": 1e-5, "relative_error": 0.1},
+      "bandwidth_bytes_per_s": {"value": 1e10, "relative_error": 0.1}}]})"),
+                    "--link", "tcp-10gbe", "--network", "mlp:width=1024"});
+  };
+  // Ten columns: two of each of the first two.
+  EXPECT_THAT(named("連線-größe").out, HasSubstr("\nlink        params"));
+  EXPECT_THAT(named("連線-größe").out, HasSubstr("\n連線-größe   8.46M"));
+  EXPECT_THAT(named("a\u202Eb").out, HasSubstr("over a\\xe2\\x80\\xaeb, training"));
+  expect_refusal(named("a\\u001b[2J"), {"no control characters"});
+}
+
 TEST_F(PredictCli, decisions_that_nothing_satisfies_exit_with_1) {
   const Words network{"--network", "mlp:width=1024", "--machine", "t4x2"};
   const auto with = [&](Words words) {

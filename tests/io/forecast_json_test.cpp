@@ -167,7 +167,7 @@ TEST(ForecastJson, each_crossing_can_be_read_alone) {
   const auto crossovers = Reader(d).at("crossovers").elements();
   ASSERT_EQ(crossovers.size(), 2U);
   expect_interval(crossovers[0].at("parameters"), 4e6, 3.5e6, 4.5e6);
-  EXPECT_EQ(crossovers[0].at("bracket").all_positive(), (std::vector<double>{2.8e6, 5.6e6}));
+  EXPECT_EQ(crossovers[0].at("bracket").all_positive(kSize), (std::vector<double>{2.8e6, 5.6e6}));
   EXPECT_EQ(crossovers[0].at("pays").text(), "below");
   EXPECT_EQ(crossovers[1].at("pays").text(), "above");
   EXPECT_EQ(crossovers[1].at("link").text(), "pcie3");

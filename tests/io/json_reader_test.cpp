@@ -88,12 +88,12 @@ TEST(Reader, reads_lists_and_pairs) {
       document(R"({"t": ["a", "b"], "s": [1, 2.5], "c": {"z": "1", "a": "2"}, "e": []})");
   const Reader root(d);
   EXPECT_EQ(root.at("t").texts(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(root.at("s").all_positive(), (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(root.at("s").all_positive(kMeasuredTime), (std::vector<double>{1, 2.5}));
   EXPECT_EQ(root.at("c").pairs(),
             (std::vector<std::pair<std::string, std::string>>{{"z", "1"}, {"a", "2"}}));
   EXPECT_TRUE(root.at("e").texts().empty());
-  expect_input_error([&] { (void)root.at("e").all_positive(); }, {"e: is empty"});
-  expect_input_error([&] { (void)root.at("t").all_positive(); }, {"t[0]: is \"a\""});
+  expect_input_error([&] { (void)root.at("e").all_positive(kMeasuredTime); }, {"e: is empty"});
+  expect_input_error([&] { (void)root.at("t").all_positive(kMeasuredTime); }, {"t[0]: is \"a\""});
   expect_input_error([&] { (void)root.at("s").texts(); }, {"s[0]: is 1; accepted: a text"});
 }
 

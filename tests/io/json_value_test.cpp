@@ -1,4 +1,5 @@
 #include "io/json_value.hpp"
+#include "io/json_records.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,6 +35,10 @@ TEST(ParseJson, syntax_errors_name_line_and_column) {
            {"{\"a\": 1", {"line 1, column 7", "unexpected end of input"}},
            {"{\"a\": 1}}", {"line 1, column 9"}},
            {"{\"a\": 1} {", {"line 1, column 10"}},
+           {"{\"a\": 1}\nx", {"line 2, column 1"}},
+           {{"{\"a\": 1}\0", 9}, {"given.json: line 1, column 9", "byte 0"}},
+           {{"{\"a\": 1}\n\0\0garbage", 18}, {"given.json: line 2, column 1", "byte 0"}},
+           {{"{\"a\": \0}", 9}, {"line 1, column 7", "byte 0"}},
            {"{\"a\": 1,}", {"line 1, column 9"}},
            {"{a: 1}", {"line 1, column 2"}},
            {"[1 2]", {"line 1, column 4"}},
@@ -180,6 +185,22 @@ TEST(PathOf, names_members_and_indices) {
   const JsonValue& gpus = (*rows.as<JsonArray>())[1].as<JsonObject>()->front().second;
   EXPECT_EQ(path_of(root, gpus), "rows[1].gpus");
   EXPECT_EQ(path_of(root, root), "");
+}
+
+TEST(PrintJson, records_made_one_at_a_time_have_the_bytes_of_the_whole) {
+  const auto record = [](std::size_t i) {
+    JsonObject object;
+    object.emplace_back("n", static_cast<double>(i));
+    if (i == 1) object.emplace_back("list", JsonArray{JsonObject{{"a", 1}}, JsonObject{{"b", 2}}});
+    return object;
+  };
+  for (const std::size_t count : {0U, 1U, 3U}) {
+    JsonArray all;
+    for (std::size_t i = 0; i < count; ++i) all.emplace_back(record(i));
+    const JsonObject with{{"first", "x"}, {"rows", all}, {"last", JsonArray{1, 2}}};
+    const JsonObject without{{"first", "x"}, {"rows", JsonArray()}, {"last", JsonArray{1, 2}}};
+    EXPECT_EQ(print_with_records(without, "rows", count, record), print(with));
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tests/io/damaged.hpp"
 #include "tests/io/links.hpp"
+#include "tests/io/plausible.hpp"
 #include "tests/io/same.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -301,6 +302,97 @@ TEST(MachineJson, a_machine_that_is_not_finite_is_not_written) {
   Machine m = full_machine();
   m.residual = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW((void)to_json(m), std::logic_error);
+}
+
+// As the table of docs/files.md.
+TEST(MachineJson, every_rate_and_time_is_one_that_can_be) {
+  constexpr test::Field kFields[] = {{"links.bandwidth_bytes_per_s.value", 1e3, 1e15},
+                                     {"lines.bandwidth_bytes_per_s.value", 1e3, 1e15},
+                                     {"bandwidth_low_bytes_per_s", 1e3, 1e15},
+                                     {"bandwidth_high_bytes_per_s", 1e3, 1e15},
+                                     {"peak_bytes_per_s", 1e3, 1e15},
+                                     {"beside_copies.rate_bytes_per_s", 1e3, 1e15},
+                                     {"copy_bandwidth_bytes_per_s.value", 1e7, 1e16},
+                                     {"optimizer_bandwidth_bytes_per_s.value", 1e7, 1e16},
+                                     {"adamw_bandwidth_bytes_per_s.value", 1e7, 1e16},
+                                     {"between_products_bytes_per_s.forward.value", 1e7, 1e16},
+                                     {"between_products_bytes_per_s.backward.value", 1e7, 1e16},
+                                     {"bytes_per_s", 1e7, 1e16},
+                                     {"working_set_bytes", 1, 1e16},
+                                     {"points.bytes", 1, 1e16},
+                                     {"memory_bytes", 0, 1e16},
+                                     {"products.time_s", 1e-10, 1e6},
+                                     {"step_time_s", 1e-10, 1e6},
+                                     {"points.time_s", 1e-10, 1e6},
+                                     {"lines.latency_s.value", 0, 1e3},
+                                     {"latency_s.value", 1e-10, 1e3},
+                                     {"large_latency_s.value", 1e-10, 1e3},
+                                     {"delay_s.value", 0, 1e3},
+                                     {"burst_s.value", 1e-12, 1e3},
+                                     {"kernel_gap_s.value", 0, 1},
+                                     {"hook_gap_s.value", 0, 1},
+                                     {"longer_gap_s.native.value", 0, 1},
+                                     {"longer_gap_s.torch.value", 0, 1},
+                                     {"power_window_s.value", 1e-6, 1e4},
+                                     {"step_per_tensor_s.value", 0, 1e3},
+                                     {"extra_micro_batch_s.value", 0, 1e3},
+                                     {"sync_per_tensor_s.value", 0, 1e3},
+                                     {"per_bucket_s.value", 0, 1e3},
+                                     {"hook_per_bucket_s.value", 0, 1e3},
+                                     {"fsdp_s.value", 0, 1e3},
+                                     {"fsdp_launch_s.value", 0, 1e3},
+                                     {"host.native.step_s.value", 0, 1e3},
+                                     {"host.torch.step_s.value", 0, 1e3},
+                                     {"sync_s.value", 0, 1e3},
+                                     {"hook_s.value", 0, 1e3},
+                                     {"fsdp_block_s.value", 0, 1e3},
+                                     {"fsdp_per_tensor_s.value", 0, 1e3},
+                                     {"adamw_per_tensor_s.value", 0, 1e3},
+                                     {"fsdp_adamw_per_tensor_s.value", 0, 1e3},
+                                     {"launch_s", 0, 1},
+                                     {"multiply_s", 0, 1e-6},
+                                     {"load_s", 0, 1e-6},
+                                     {"kernel_costs.step_s", 0, 1e-3},
+                                     {"store_s", 0, 1e-6},
+                                     {"split_s", 0, 1},
+                                     {"sum_s", 0, 1e-6},
+                                     {"traffic_s", 0, 1e-7},
+                                     {"seconds_per_byte.value", 0, 1e-3},
+                                     {"boost_factor.value", 1e-3, 1e3},
+                                     {"sustained_factor.value", 1e-3, 1e3},
+                                     {"memory_beside_factor.value", 1e-3, 1e3},
+                                     {"beside_compute.value", 1e-3, 1e3},
+                                     {"beside_copies.collective.value", 1e-3, 1e3},
+                                     {"beside_copies.copy.value", 1e-3, 1e3},
+                                     {"beside_memory.value", 0, 1e4},
+                                     {"beside_flops.value", 0, 1e4},
+                                     {"hook_overlap.value", 0, 1},
+                                     {"rank_spread", 0, 100},
+                                     {"residual", 0, 100},
+                                     {"spread", 0, 100},
+                                     {"error", 0, 100},
+                                     {"error_outside", 0, 100},
+                                     {"relative_error", 0, 100}};
+  constexpr std::string_view kCounts[] = {"schema_version",
+                                          "multiprocessors",
+                                          "compute_capability",
+                                          "rows",
+                                          "in",
+                                          "out",
+                                          "blocks",
+                                          "per_multiprocessor",
+                                          "ranks",
+                                          "contiguous",
+                                          "across",
+                                          "batch_per_rank",
+                                          "most_ranks",
+                                          "channels"};
+  Machine machine = full_machine();
+  machine.links.front().beside_memory = {0.3, 0.1, ""};
+  machine.links.front().beside_flops = {0.2, 0.1, ""};
+  machine.links.front().beside_copies =
+      BesideCopies{{1.2, 0.1, ""}, {1.1, 0.1, ""}, BytesPerSecond(4e9)};
+  test::expect_every_number_bounded(to_json(machine), machine_from_json, kFields, kCounts);
 }
 
 }  // namespace

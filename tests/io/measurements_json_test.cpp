@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/io/damaged.hpp"
+#include "tests/io/plausible.hpp"
 #include "tests/io/same.hpp"
+#include "tests/support/expect_input_error.hpp"
 
 namespace ddpx::io {
 namespace {
@@ -265,6 +267,82 @@ TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
 
 TEST(MeasurementsJson, truncated_files_are_refused) {
   test::expect_truncation_refused(to_json(full()), measurements_from_json);
+}
+
+// As the table of docs/files.md.
+TEST(MeasurementsJson, every_rate_and_time_is_one_that_can_be) {
+  constexpr test::Field kFields[] = {{"peak_bytes_per_s", 1e3, 1e15},
+                                     {"bytes", 1, 1e16},
+                                     {"working_set_bytes", 1, 1e16},
+                                     {"memory_bytes", 0, 1e16},
+                                     {"times_s", 1e-10, 1e6},
+                                     {"step_times_s", 1e-10, 1e6},
+                                     {"dropped.time_s", 1e-10, 1e6},
+                                     {"product_alone_times_s", 1e-10, 1e6},
+                                     {"product_beside_times_s", 1e-10, 1e6},
+                                     {"copy_alone_times_s", 1e-10, 1e6},
+                                     {"copy_beside_times_s", 1e-10, 1e6},
+                                     {"collective_alone_times_s", 1e-10, 1e6},
+                                     {"collective_beside_times_s", 1e-10, 1e6},
+                                     {"idle_s", 1e-10, 1e6},
+                                     {"clock_mhz", 0, 1e5},
+                                     {"power_w", 0, 1e5},
+                                     {"celsius", 0, 300},
+                                     {"priors.relative_error", 0, 100}};
+  constexpr std::string_view kCounts[] = {"schema_version",
+                                          "multiprocessors",
+                                          "compute_capability",
+                                          "rows",
+                                          "in",
+                                          "out",
+                                          "blocks",
+                                          "threads",
+                                          "ranks",
+                                          "shared_bytes",
+                                          "channels",
+                                          "batch_per_rank",
+                                          "process_set",
+                                          "columns",
+                                          "gpus",
+                                          "micro_batches",
+                                          "first",
+                                          "second",
+                                          "parameters",
+                                          "kernel_share",
+                                          "priors.value",
+                                          "registers_per_thread"};
+  test::expect_every_number_bounded(to_json(full()), measurements_from_json, kFields, kCounts);
+}
+
+// A borrowed constant has the range that it has in a machine.
+TEST(MeasurementsJson, a_prior_is_in_the_range_of_its_constant) {
+  const std::string good = to_json(full());
+  for (const auto& [constant, bad] : {std::pair("copy_bandwidth_bytes_per_s", "1.5"),
+                                      {"kernel_gap_s", "2"},
+                                      {"host.torch.fsdp_s", "2000"},
+                                      {"power_window_s", "1e-7"},
+                                      {"residual", "101"}}) {
+    SCOPED_TRACE(constant);
+    const std::string named = test::replaced(good, "host.torch.per_bucket_s", constant);
+    test::expect_input_error(
+        [&] { (void)measurements_from_json(test::replaced(named, "0.000123", bad), "given.json"); },
+        {"given.json: priors[0].value: is ", " to "});
+  }
+}
+
+// A copy of 1 GB: 1e16 bytes per second are 100 ns, and 1e7 are 100 s; small ones may wait.
+TEST(MeasurementsJson, times_of_bytes_make_a_rate_that_can_be) {
+  const auto read = [](double bytes, double seconds) {
+    Measurements m = full();
+    m.copies = {{Bytes(bytes), {seconds}}};
+    return test::refusal(measurements_from_json, to_json(m));
+  };
+  EXPECT_EQ(read(1e9, 1e-7), "");
+  EXPECT_EQ(read(1e9, 99), "");
+  EXPECT_EQ(read(4, 0.9), "");
+  EXPECT_THAT(read(1e9, 0.9e-7), testing::StartsWith("given.json: copies[0].times_s[0]: is 9e-08"));
+  EXPECT_THAT(read(1e9, 101),
+              testing::HasSubstr("make 10000000 to 1e+16 (bytes per second of a memory)"));
 }
 
 }  // namespace

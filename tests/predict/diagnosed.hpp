@@ -16,7 +16,7 @@ inline Options run_of(const char* steps) {
 
 inline Resolvers diagnose_resolvers() {
   Resolvers names = small_resolvers();
-  names.link = [](const std::optional<std::string>& name, const Machine&) {
+  names.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     return link_from_figures("--link", name.value());
   };
   return names;

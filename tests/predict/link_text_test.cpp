@@ -49,5 +49,13 @@ TEST(LinkText, figures_begin_with_a_number) {
   EXPECT_FALSE(looks_like_figures(""));
 }
 
+TEST(LinkFigures, are_those_that_a_link_can_have) {
+  EXPECT_EQ(link_from_figures("--link", "1KB/s,1000s").bandwidth.value.value(), 1e3);
+  EXPECT_EQ(link_from_figures("--link", "1000TB/s,0.1ns").bandwidth.value.value(), 1e15);
+  for (const char* bad : {"0.999KB/s,10us", "1001TB/s,10us", "25GB/s,1001s", "25GB/s,0.09ns"})
+    expect_input_error([&] { static_cast<void>(link_from_figures("--inter-link", bad)); },
+                       {"--inter-link: '", "out of range; accepted: "});
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -102,7 +102,7 @@ TEST(Query, no_strategy_is_more_than_linear_for_sure_around_a_step_that_was_time
 TEST(Query, more_than_linear_is_said_to_come_of_a_step_that_was_timed_slow) {
   Resolvers names = test::small_resolvers();
   names.machine = [](const std::optional<std::string>&) { return machine_with_a_slow_width(2); };
-  names.link = [](const std::optional<std::string>&, const Machine&) {
+  names.link = [](std::string_view, const std::optional<std::string>&, const Machine&) {
     return link_from_figures("--link", "1000GB/s,1us");
   };
   Options o;

@@ -43,6 +43,41 @@ TEST(Query, rows_are_the_models_forecast_for_every_combination_in_order) {
   EXPECT_EQ(row.machine, "small");
 }
 
+std::string written(const Query& query) {
+  std::string text;
+  const ForecastDocument document =
+      write_csv(query, [&](std::string_view piece) { text += piece; });
+  EXPECT_TRUE(document.rows.empty());
+  return text;
+}
+
+TEST(Query, csv_is_written_as_it_is_forecast_with_the_bytes_of_the_whole) {
+  Options o = options_for("mlp:depth=8");
+  o.sweep = "width=64:20000:+7";  // more than is held back
+  o.links = {"pcie", "fast"};
+  const Query query = query_from(o, test::small_resolvers());
+  const ForecastDocument whole = run(query);
+  EXPECT_EQ(written(query), csv_of(whole));
+  EXPECT_EQ(write_csv(query, [](std::string_view) {}).warnings, whole.warnings);
+  o.sweep.reset();
+  o.networks = {"mlp:width=1024"};
+  o.crossover = true;
+  const Query one = query_from(o, test::small_resolvers());
+  EXPECT_EQ(written(one), csv_of(run(one)));
+}
+
+// 40 multiprocessors: the second strategy leaves none.
+TEST(Query, what_is_refused_is_refused_before_anything_is_written) {
+  Options o = options_for("mlp:depth=8");
+  o.sweep = "width=64:20000:+7";
+  o.links = {"fast"};
+  o.strategies = {"ddp", "ddp,channels=40"};
+  const Query query = query_from(o, test::small_resolvers());
+  test::expect_input_error(
+      [&] { (void)write_csv(query, [](std::string_view) { ADD_FAILURE() << "written"; }); },
+      {"--strategy", "channels=40"});
+}
+
 TEST(Query, one_gpu_is_its_own_yardstick) {
   Options o = options_for("mlp:width=1024");
   o.gpus = "1,2";
@@ -279,8 +314,15 @@ TEST(Query, explains_which_unmeasured_product_is_least_sure_and_what_would_time_
   o.gpus = "3";
   const std::string strong = text_of(answer(o));
   EXPECT_THAT(strong, testing::HasSubstr("33.3333 x 3072 -> 3072"));
-  EXPECT_THAT(strong, testing::HasSubstr("--widths 3072 --batches 34 "));
-  EXPECT_THAT(strong, testing::HasSubstr("other widths and batches with it"));
+  // With all that small_machine() has.
+  o.engine = "native";
+  EXPECT_EQ(answer(o).rows.front().explanation->least_sure->command,
+            "ddpx-calibrate --widths 256,512,1024,2048,3072,4096,8192 --batches 34,256 --dtypes "
+            "fp32");
+  o.engine = "torch";
+  EXPECT_EQ(answer(o).rows.front().explanation->least_sure->command,
+            "python3 -m ddpx_torch measure --widths 256,512,1024,2048,3072,4096,8192 --batches "
+            "34,256 --dtypes fp32 -o measurements.json");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::Not;
 
 Resolvers resolvers_of_figures() {
   Resolvers names = small_resolvers();
-  names.link = [](const std::optional<std::string>& name, const Machine&) {
+  names.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     return link_from_figures("--link", name.value());
   };
   return names;

@@ -222,7 +222,8 @@ TEST(Plans, a_link_of_a_price_file_that_nobody_knows_is_named_with_its_machine) 
   names.price_file = [](const std::string&) {
     return Prices{"", 0, {{"pair", 2, 0.3, "pcei"}, {"one", 1, 0.1, {}}}};
   };
-  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+  names.link = [](std::string_view, const std::optional<std::string>& name,
+                  const Machine& machine) {
     if (name && *name != "pcie") throw InputError("--link", "knows no link \"" + *name + "\"");
     return machine.links.front();
   };

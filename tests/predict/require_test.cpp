@@ -175,7 +175,8 @@ TEST(Require, cuts_no_figure) {
 // A link's answer is given as --link takes it.
 TEST(Require, a_link_fed_back_by_its_figures_meets_the_requirement_and_a_thousandth_less_does_not) {
   Resolvers names = test::small_resolvers();
-  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+  names.link = [](std::string_view, const std::optional<std::string>& name,
+                  const Machine& machine) {
     return name ? link_from_figures("--link", *name) : machine.links.front();
   };
   int fed = 0;
@@ -212,7 +213,8 @@ TEST(Require, a_link_fed_back_by_its_figures_meets_the_requirement_and_a_thousan
 // The figures of the table itself, rounded to the side that meets it.
 TEST(Require, a_link_as_the_table_has_it_meets_the_requirement_to_a_thousandth) {
   Resolvers names = test::small_resolvers();
-  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+  names.link = [](std::string_view, const std::optional<std::string>& name,
+                  const Machine& machine) {
     return name ? link_from_figures("--link", *name) : machine.links.front();
   };
   for (const char* requirement : {"speedup=1.3", "speedup=1.51", "efficiency=0.8123"}) {
@@ -241,7 +243,7 @@ TEST(Require, a_tie_is_called_one) {
   const std::string text = text_of(answer(o));
   EXPECT_THAT(text, HasSubstr("it is 1.00x (a tie) now"));
   EXPECT_THAT(text, HasSubstr("best 1.00x (a tie)"));
-  EXPECT_THAT(text, HasSubstr("at best 1.00x (a tie) at 8."));
+  EXPECT_THAT(text, HasSubstr("at best 1.00x (a tie) at 1024."));
 }
 
 TEST(Require, says_the_best_that_can_be_reached_where_nothing_meets_it) {
@@ -312,6 +314,48 @@ TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {
     o.requirements = {share};
     expect_fits(text_of(answer(o)));
   }
+}
+
+// More than the 72 counts that a smaller question looks at, and a network of one parameter.
+TEST(Require, looks_as_far_as_the_question_stands) {
+  Options o = require("speedup=20000");
+  o.networks = {"mlp:width=1,depth=1,classes=1"};
+  o.gpus = "4096x4";
+  o.links = {"fast"};
+  o.inter_link = "fast";
+  const ForecastDocument document = answer(o);
+  const RequirementRow& row = document.requirements.front();
+  EXPECT_EQ(find(row, Unknown::gpus).now, 4096);
+  EXPECT_EQ(find(row, Unknown::model_size).now, 1);
+  ASSERT_TRUE(row.useful);
+  EXPECT_LE(row.useful->most, 4096);
+  EXPECT_GT(row.useful->most, 72);
+}
+
+// Where the host sets the pace no link changes anything.
+TEST(Require, what_changes_nothing_is_shown_as_it_is) {
+  Options o = require("speedup=1000");
+  o.networks = {"mlp:width=8,depth=1"};
+  o.engine = "torch";
+  const ForecastDocument document = answer(o);
+  const UnknownRow& link = find(document.requirements.front(), Unknown::link_bandwidth);
+  ASSERT_EQ(link.solution.outcome, Outcome::never);
+  ASSERT_EQ(link.solution.reached, document.requirements.front().now);
+  EXPECT_EQ(link.solution.value, link.now);
+}
+
+TEST(Require, a_model_is_looked_for_by_one_word_for_its_size) {
+  Options o;
+  o.requirements = {"speedup=1.01"};
+  o.params = "350M";
+  o.step_time = "120ms";
+  o.batch = "32";
+  o.links = {"fast"};
+  const std::string text = text_of(answer(o));
+  EXPECT_THAT(text, HasSubstr("Another GPU pays from "));
+  EXPECT_THAT(text, HasSubstr(" parameters.\n"));
+  for (const char* wrong : {"every parameters", "no parameters", "from parameters"})
+    EXPECT_THAT(text, Not(HasSubstr(wrong)));
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ inline Link figures_link() {
 inline Resolvers small_resolvers() {
   Resolvers names;
   names.machine = [](const std::optional<std::string>&) { return small_machine(); };
-  names.link = [](const std::optional<std::string>& name, const Machine& machine) {
+  names.link = [](std::string_view, const std::optional<std::string>& name,
+                  const Machine& machine) {
     if (name && *name == "fast") return figures_link();
     return machine.links.front();
   };

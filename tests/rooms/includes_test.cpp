@@ -69,6 +69,7 @@ const std::vector<Rule> kRules = {
     {"calibration/result", kCalibrateRooms, kProgramLibraries, {}},
     {"calibration/run", kCalibrateRooms, kProgramLibraries, {"system"}},
     {"predict/predict.cpp", kPredictRooms, kProgramLibraries, {}},
+    {"predict/answer", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
     {"validation/validate.cpp", kValidateRooms, kProgramLibraries, {}},

@@ -90,7 +90,7 @@ Resolvers shipped_names() {
   names.machine = [](const std::optional<std::string>& name) {
     return io::find_machine(name.value_or("t4x2"));
   };
-  names.link = [](const std::optional<std::string>& name, const Machine&) {
+  names.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     return link_named(name.value());
   };
   return names;

@@ -14,7 +14,15 @@ class Page : public testing::Test {
   void TearDown() override { use_columns(kColumns); }
 };
 
-TEST_F(Page, holds_ascii_alone) { EXPECT_EQ(ascii("a\x1b[2J\xc3\xa9\n"), "a?[2J???"); }
+// Each of the four takes two columns: "a" and three of them are seven.
+TEST_F(Page, counts_columns_and_breaks_between_characters) {
+  EXPECT_EQ(broken("a中文模型", 7), (std::vector<std::string>{"a中文模", "型"}));
+  EXPECT_EQ(broken("a中文模型", 6), (std::vector<std::string>{"a中文", "模型"}));
+  EXPECT_EQ(broken("e\u0301e\u0301e\u0301", 2),
+            (std::vector<std::string>{"e\u0301e\u0301", "e\u0301"}));
+  EXPECT_EQ(broken("中", 1), (std::vector<std::string>{"中"}));
+  EXPECT_EQ(labelled("中 ", "b"), "中 b\n");
+}
 
 TEST_F(Page, breaks_at_spaces_and_inside_words_only_when_it_must) {
   const std::string text =

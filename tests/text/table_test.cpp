@@ -21,6 +21,15 @@ TEST_F(Table, columns_align_and_lines_end_without_spaces) {
   EXPECT_EQ(table.width(), 12U);
 }
 
+TEST_F(Table, columns_are_of_the_terminal_and_not_of_bytes) {
+  TextTable table({{"name", true}, {"n"}});
+  table.add({"größe", "1"});
+  table.add({"中文模型", "2"});
+  table.add({"e\u0301", "3"});
+  EXPECT_EQ(table.text(), "name      n\ngröße     1\n中文模型  2\ne\u0301         3\n");
+  EXPECT_EQ(table.width(), 11U);
+}
+
 TEST_F(Table, a_least_width_holds_where_the_page_has_room) {
   TextTable table({{"name", true, 8}, {"n", false, 3}});
   table.add({"a", "1"});
