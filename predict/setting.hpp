@@ -17,6 +17,10 @@ struct Setting {
   const ProductTable& products;  // of the query's machine and dtype, priced once for all rows
 };
 
+// Refuses measured links whose ranks were on other hosts than the query has them join, and warns of
+// those whose logs do not say. Throws InputError.
+void use_hosts(Query& query);
+
 // The link that joins all ranks of a layout: as given inside one node, and where it was measured on
 // exactly that many ranks; else made of both levels. Throws InputError where neither is possible.
 [[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);

@@ -37,7 +37,7 @@ class FakeSource {
     m.name = "fake";
     m.device.multiprocessors = 100;
     m.device.compute_capability = 90;
-    m.links.push_back({"fast", "", Topology::nvlink, 8, 0, "fake"});
+    m.links.push_back({"fast", "", Topology::nvlink, false, 8, 0, "fake"});
     for (double bytes = 4096; bytes <= 3e8; bytes *= 2) {
       const double time = kLatency + bytes / kBandwidth;
       m.collectives.push_back({"fast",
@@ -177,7 +177,7 @@ TEST(FitMachine, WholeStepsGiveRatesHostCostAndDropWhatFollowsNeither) {
   Measurements m;
   m.name = "steps";
   m.device.multiprocessors = 40;
-  m.links.push_back({"pcie", "", Topology::pcie, 2, 0, ""});
+  m.links.push_back({"pcie", "", Topology::pcie, false, 2, 0, ""});
   for (double bytes = 1e6; bytes < 3e8; bytes *= 2) {
     m.collectives.push_back({"pcie",
                              {Collective::all_reduce, DType::fp32, Bytes(bytes), 2},
@@ -291,7 +291,7 @@ TEST(FitMachine, SustainedStepsGiveTheFactorOnProductsAlone) {
 
 TEST(FitMachine, TorchCallsBoundByTheHostAreLeftOut) {
   Measurements m = FakeSource(1).measurements();
-  m.links.push_back({"slow", "", Topology::pcie, 4, 0, ""});
+  m.links.push_back({"slow", "", Topology::pcie, false, 4, 0, ""});
   for (double bytes = 4096; bytes <= 3e8; bytes *= 2) {
     const double time = std::max(40e-6, 10e-6 + bytes / 25e9);
     m.collectives.push_back({"slow",
@@ -345,7 +345,7 @@ TEST(FitMachine, WhatIsMissingIsNamed) {
   m.products.clear();
   EXPECT_NE(message(m).find("neither products nor one-GPU steps"), std::string::npos);
   m = FakeSource(1).measurements();
-  m.links.push_back({"empty", "", Topology::pcie, 0, 0, ""});
+  m.links.push_back({"empty", "", Topology::pcie, false, 0, 0, ""});
   EXPECT_NE(message(m).find("'empty'"), std::string::npos);
   m = FakeSource(1).measurements();
   m.collectives.front().link = "elsewhere";
