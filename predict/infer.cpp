@@ -200,6 +200,14 @@ std::optional<BytesPerSecond> explaining_alone(Machine machine, Job job, double 
   }
 }
 
+std::string jump_text(const StepJump& jump, Seconds step) {
+  return " No bandwidth gives exactly that step, because the forecast jumps there: just below it "
+         "is " +
+         time_text(jump.below) + ", " + percent_text(jump.below / step - 1) +
+         " longer, just above " + time_text(jump.above) + ", " +
+         percent_text(1 - jump.above / step) + " shorter.";
+}
+
 std::string reading_text(const InferredLink& found, const std::string& besides) {
   std::string text = std::to_string(found.job.gpus) + " GPUs train " + factor_text(found.speedup) +
                      " as fast as one. ";
@@ -210,10 +218,7 @@ std::string reading_text(const InferredLink& found, const std::string& besides) 
           (besides.empty() ? "it, if nothing but the link is at fault: "
                            : "the rest, if nothing else is at fault: ") +
           std::string(reading_of(found.bus_bandwidth)) + ".";
-  if (found.jump)
-    text += " No bandwidth gives exactly that step: the forecast jumps there, from " +
-            time_text(found.jump->below) + " just below to " + time_text(found.jump->above) +
-            " just above (waves of products beside the exchange).";
+  if (found.jump) text += jump_text(*found.jump, found.step);
   if (found.link_alone)
     text += " If the link took all of it, " + rate_text(*found.link_alone) + " would.";
   return text;

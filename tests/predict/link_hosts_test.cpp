@@ -42,7 +42,7 @@ Query query(Link link, NodeLayout layout, std::optional<Link> between = std::nul
   return q;
 }
 
-void expect_refused(Query q, const std::vector<std::string>& words) {
+void expect_refused(Query q, std::initializer_list<std::string_view> words) {
   test::expect_input_error(
       [&] {
         use_hosts(q);
