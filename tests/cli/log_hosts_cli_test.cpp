@@ -106,7 +106,7 @@ TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {
                     "2x8", "--json"}),
               HasSubstr("taken as 2 nodes of 8, as --gpus says"));
   EXPECT_THAT(said({"--link", log, "--network", "mlp:width=1024", "--gpus", "16"}),
-              HasSubstr("taken as inside one host here"));
+              HasSubstr("taken as inside one host"));
   EXPECT_THAT(said({"--link", log, "--network", "mlp:width=1024", "--gpus", "2x8"}),
               HasSubstr("taken as 2x8 here"));
   const std::string link = path("link.json");

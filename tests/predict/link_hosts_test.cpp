@@ -73,7 +73,7 @@ TEST(LinkHosts, what_is_not_known_of_hosts_is_said_to_be_assumed) {
   EXPECT_THAT(warnings(query(log, {2, 4})),
               ElementsAre(HasSubstr("does not say which hosts its ranks were on; taken as 2x4")));
   EXPECT_THAT(warnings(query(log, {1, 8})),
-              ElementsAre(HasSubstr("taken as inside one host here (nvlink, by its bandwidth)")));
+              ElementsAre(HasSubstr("taken as inside one host (nvlink, by its bandwidth)")));
   EXPECT_THAT(warnings(query(measured("log", 8, 1), {1, 8})), IsEmpty());
   EXPECT_THAT(warnings(query(wire(), {1, 8})), IsEmpty());
   EXPECT_THAT(warnings(query(measured("log", 8, 1), {2, 8}, log)),
