@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "tests/support/nccl_log.hpp"
 #include "tests/support/program_test.hpp"
 
@@ -22,6 +24,14 @@ ProgramResult predict(const Words& arguments) {
 
 void expect_refusal(const ProgramResult& result, const Words& words) {
   test::expect_refusal("ddpx-predict", result, words);
+}
+
+// Words with one blank between them, wherever the lines were broken.
+std::string unwrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
 }
 
 class LogHostsCli : public test::ProgramTest {};
@@ -94,9 +104,7 @@ TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {
   const auto said = [&](const Words& words) {
     const ProgramResult result = predict(words);
     EXPECT_NE(result.exit_code, 2) << result.err;
-    std::string text = result.out + result.err;
-    for (char& c : text) c = c == '\n' ? ' ' : c;
-    return text;
+    return unwrapped(result.out + result.err);
   };
   EXPECT_THAT(said({"--check-link", log}), HasSubstr("Assumed: the log does not say which hosts"));
   EXPECT_THAT(said({"--check-link", log, "--link", "pcie4"}), HasSubstr("taken as one host"));
