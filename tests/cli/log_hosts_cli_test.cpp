@@ -121,7 +121,7 @@ TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {
   const ProgramResult fitted =
       test::run_program("ddpx-calibrate", {"--from", log, "-o", link}, "", "");
   EXPECT_THAT(
-      fitted.out + fitted.err,
+      unwrapped(fitted.out + fitted.err),
       HasSubstr("does not say which hosts its ranks are on: taken as pcie inside one host"));
   // The file has it still.
   EXPECT_THAT(said({"--link", link, "--network", "mlp:width=1024", "--gpus", "2x8"}),
