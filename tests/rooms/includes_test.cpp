@@ -71,6 +71,7 @@ const std::vector<Rule> kRules = {
     {"predict/predict.cpp", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
+    {"predict/check_link_file", kPredictRooms, kProgramLibraries, {}},
     {"validation/validate.cpp", kValidateRooms, kProgramLibraries, {}},
     {"validation/options", kValidateRooms, kProgramLibraries, {}},
     {"validation/program", kValidateRooms, kProgramLibraries, {}},
