@@ -127,6 +127,10 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   const CurveFit fit = fit_curve(points, options);
   const CollectiveCall& call = samples.front()->call;
   Curve curve(call, fit.lines, fit.points);
+  const std::optional<int>& hosts = samples.front()->hosts;
+  if (std::all_of(samples.begin(), samples.end(),
+                  [&](const CollectiveSample* sample) { return sample->hosts == hosts; }))
+    curve.hosts = hosts;
   // The spread at the sizes that matter, not at the small ones that start cold: the median over
   // sizes.
   const auto usual = [](const std::vector<double>& of) {
@@ -190,6 +194,7 @@ void fit_links(const Measurements& measurements, const FitOptions& options, Mach
     link.name = description.name;
     link.title = description.title;
     link.topology = description.topology;
+    link.topology_assumed = description.topology_assumed;
     link.channels = description.channels;
     link.peak = BytesPerSecond(description.peak_bytes_per_s);
     link.source = description.source;

@@ -47,9 +47,19 @@ LinkDescription described(const CalibrateOptions& options, const std::string& li
   return link;
 }
 
-bool several_hosts(const io::NcclImport& import) {
-  return std::any_of(import.tables.begin(), import.tables.end(),
-                     [](const io::ImportedTable& table) { return table.hosts > 1; });
+// Whether ranks of any of the link's samples were on several hosts, or on hosts not known.
+struct HostsSeen {
+  bool several = false;
+  bool unknown = false;
+};
+HostsSeen hosts_seen(const std::vector<CollectiveSample>& samples, const std::string& link_name) {
+  HostsSeen seen;
+  for (const CollectiveSample& sample : samples) {
+    if (sample.link != link_name) continue;
+    seen.several = seen.several || sample.hosts.value_or(1) > 1;
+    seen.unknown = seen.unknown || !sample.hosts;
+  }
+  return seen;
 }
 
 BytesPerSecond fastest_all_reduce(const std::vector<CollectiveSample>& samples,
@@ -65,8 +75,7 @@ BytesPerSecond fastest_all_reduce(const std::vector<CollectiveSample>& samples,
   return fastest;
 }
 
-// Whether the log's ranks are on several hosts.
-bool add_log(const std::string& text, const std::string& path, const std::string& link_name,
+void add_log(const std::string& text, const std::string& path, const std::string& link_name,
              Gathered& gathered) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   std::vector<CollectiveSample> samples = io::collective_samples(import, link_name);
@@ -74,10 +83,24 @@ bool add_log(const std::string& text, const std::string& path, const std::string
     gathered.notes.push_back(path + ":" + std::to_string(row.line) + " left out: " + row.reason);
   }
   gathered.notes.insert(gathered.notes.end(), import.notes.begin(), import.notes.end());
+  gathered.notes.insert(gathered.notes.end(), import.assumptions.begin(), import.assumptions.end());
   auto& all = gathered.measurements.collectives;
   all.insert(all.end(), std::make_move_iterator(samples.begin()),
              std::make_move_iterator(samples.end()));
-  return several_hosts(import);
+}
+
+// By hosts and bandwidth, where nobody says.
+void take_topology(LinkDescription& link, Gathered& gathered) {
+  const auto& samples = gathered.measurements.collectives;
+  const HostsSeen hosts = hosts_seen(samples, link.name);
+  link.topology = topology_of(hosts.several, fastest_all_reduce(samples, link.name));
+  link.topology_assumed = !hosts.several;
+  const std::string taken = "taken as " + std::string(name(link.topology));
+  gathered.notes.push_back(
+      hosts.unknown ? "the log does not say which hosts its ranks are on: " + taken +
+                          (hosts.several ? "" : " inside one host") +
+                          ", by its bandwidth; --topology says otherwise (network: between hosts)"
+                    : taken + " by its hosts and bandwidth; --topology says otherwise");
 }
 
 // What --only-link measured has no machine in it, but the memory that products beside collectives
@@ -173,16 +196,8 @@ Gathered gather(const CalibrateOptions& options) {
                       " is measured in the measurements file already; give the logs another name");
   links.push_back(described(options, link_name));
   if (gathered.only_links) gathered.measurements.name = link_name;
-  bool hosts = false;
-  for (const auto& [path, text] : logs)
-    hosts = add_log(text, io::shown_path(path), link_name, gathered) || hosts;
-  if (!options.topology) {
-    const Topology likely =
-        topology_of(hosts, fastest_all_reduce(gathered.measurements.collectives, link_name));
-    links.back().topology = likely;
-    gathered.notes.push_back("taken as " + std::string(name(likely)) +
-                             " by its hosts and bandwidth; --topology says otherwise");
-  }
+  for (const auto& [path, text] : logs) add_log(text, io::shown_path(path), link_name, gathered);
+  if (!options.topology) take_topology(links.back(), gathered);
   return gathered;
 }
 

@@ -60,7 +60,7 @@ JsonObject line_json(const ProtocolLine& line) {
 }  // namespace
 
 Curve curve_of(const Reader& from) {
-  from.only({"collective", "dtype", "ranks", "relative_error", "lines", "points"});
+  from.only({"collective", "dtype", "ranks", "hosts", "relative_error", "lines", "points"});
   CollectiveCall call;
   call.kind = collective_of(from.at("collective"));
   call.dtype = dtype_of(from.at("dtype"));
@@ -74,6 +74,7 @@ Curve curve_of(const Reader& from) {
     from.refuse("has neither a line nor a point that is no misfit; one of them is required");
   }
   Curve curve(call, std::move(lines), std::move(points));
+  if (const auto hosts = from.find("hosts")) curve.hosts = hosts->integer(1, call.ranks);
   curve.relative_error = from.at("relative_error").plausible(kRelativeError);
   return curve;
 }
@@ -87,6 +88,7 @@ JsonObject curve_json(const Curve& curve) {
   members.emplace_back("collective", name(curve.kind));
   members.emplace_back("dtype", name(curve.dtype));
   members.emplace_back("ranks", curve.ranks);
+  if (curve.hosts) members.emplace_back("hosts", *curve.hosts);
   members.emplace_back("relative_error", curve.relative_error);
   members.emplace_back("lines", std::move(lines));
   members.emplace_back("points", std::move(points));

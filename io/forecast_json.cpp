@@ -173,6 +173,15 @@ JsonObject inferred_json(const InferredLink& link) {
     members.emplace_back(key, optional_json(link.explained ? std::optional(value) : std::nullopt));
   };
   figure("bus_bandwidth_bytes_per_s", link.bus_bandwidth.value());
+  figure("assumed_latency_s", link.latency.value());
+  std::optional<double> below;
+  std::optional<double> above;
+  if (link.jump) {
+    below = link.jump->below.value();
+    above = link.jump->above.value();
+  }
+  members.emplace_back("step_time_just_below_s", optional_json(below));
+  members.emplace_back("step_time_just_above_s", optional_json(above));
   figure("framework_s", link.framework.value());
   figure("slowest_rank_s", link.slowest_rank.value());
   std::optional<double> alone;

@@ -28,6 +28,11 @@ JsonObject measured_json(const MeasuredLink& measured) {
   members.emplace_back("falls_with_size", measured.falls);
   members.emplace_back("latency_share",
                        measured.copies ? JsonValue() : JsonValue(measured.latency_share));
+  members.emplace_back("hosts", measured.hosts > 0 ? JsonValue(measured.hosts) : JsonValue());
+  members.emplace_back("ranks_per_host", measured.ranks_per_host > 0
+                                             ? JsonValue(measured.ranks_per_host)
+                                             : JsonValue());
+  members.emplace_back("assumptions", array_json(measured.assumptions));
   members.emplace_back("notes", array_json(measured.notes));
   return members;
 }
@@ -62,6 +67,7 @@ std::string to_json(const LinkCheck& check, const Context& context) {
   for (const LinkBand& candidate : check.candidates)
     candidates.emplace_back(candidate_json(candidate));
   members.emplace_back("candidates", std::move(candidates));
+  members.emplace_back("warnings", array_json(check.warnings));
   return print(std::move(members));
 }
 

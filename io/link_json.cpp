@@ -13,6 +13,7 @@ namespace {
 const std::vector<std::string_view> kMembers = {"name",
                                                 "title",
                                                 "topology",
+                                                "topology_assumed",
                                                 "latency_s",
                                                 "large_latency_s",
                                                 "bandwidth_bytes_per_s",
@@ -38,6 +39,8 @@ Link figures_of(const Reader& from) {
   link.name = from.at("name").label();
   link.title = text_or_empty(from, "title");
   link.topology = topology_of(from.at("topology"));
+  if (const auto assumed = from.find("topology_assumed"))
+    link.topology_assumed = assumed->boolean();
   if (const auto latency = from.find("latency_s"))
     link.latency = estimate_of<Seconds>(*latency, kLatency);
   if (const auto latency = from.find("large_latency_s")) {
@@ -122,6 +125,7 @@ JsonObject link_json(const Link& link) {
   members.emplace_back("name", link.name);
   members.emplace_back("title", link.title);
   members.emplace_back("topology", name(link.topology));
+  if (link.topology_assumed) members.emplace_back("topology_assumed", true);
   append_known(members, "latency_s", link.latency);
   append_known(members, "large_latency_s", link.large_latency);
   append_known(members, "bandwidth_bytes_per_s", link.bandwidth);

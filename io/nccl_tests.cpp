@@ -124,6 +124,17 @@ NcclImport read_nccl_tests(std::string_view text, std::string_view place) {
   return import;
 }
 
+RankPlaces places_of(const NcclImport& import, int ranks) {
+  std::optional<RankPlaces> places;
+  for (const ImportedTable& table : import.tables) {
+    if (table.ranks != ranks || table.points.empty()) continue;
+    if (!places) places = RankPlaces{table.hosts, table.ranks_per_host};
+    if (places->hosts != table.hosts) return {};
+    if (places->ranks_per_host != table.ranks_per_host) places->ranks_per_host = 0;
+  }
+  return places.value_or(RankPlaces{});
+}
+
 std::vector<CollectiveSample> collective_samples(const NcclImport& import,
                                                  std::string_view link_name) {
   // Repeats of one size are one sample with several times.
@@ -147,6 +158,7 @@ std::vector<CollectiveSample> collective_samples(const NcclImport& import,
                        {kind, dtype, Bytes(bytes), ranks},
                        std::move(seconds),
                        "nccl-tests"});
+    if (const int hosts = places_of(import, ranks).hosts; hosts > 0) samples.back().hosts = hosts;
   }
   return samples;
 }

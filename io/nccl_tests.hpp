@@ -40,6 +40,7 @@ struct ImportedTable {
   std::string dtype_name;
   int ranks = 0;                      // 0: the file does not say
   int hosts = 0;                      // 0: the file does not say
+  int ranks_per_host = 0;             // 0: nor does it this, or not all hosts have as many
   bool validated = false;             // results were checked (-c 1)
   bool host_time = false;             // -C: times are the host's call, not the collective's
   std::vector<ImportedPoint> points;  // by ascending size
@@ -59,7 +60,16 @@ struct NcclImport {
   std::vector<ImportedTable> tables;
   std::vector<DroppedRow> dropped;
   std::vector<std::string> notes;
+  std::vector<std::string> assumptions;  // what the file leaves open, and how it was taken
 };
+
+// How ranks are spread over hosts; 0: not known, or not all hosts have as many.
+struct RankPlaces {
+  int hosts = 0;
+  int ranks_per_host = 0;
+};
+// Of the tables of so many ranks; not known where they differ.
+[[nodiscard]] RankPlaces places_of(const NcclImport& import, int ranks);
 
 // Whether this reads as a log or JSON of nccl-tests rather than as a file of ours.
 [[nodiscard]] bool looks_like_nccl_tests(std::string_view text);

@@ -167,6 +167,7 @@ void decide_ranks(const Table& table, const std::optional<Range>& range, Importe
   const int listed = table.listed_ranks;
   const int communicator = table.communicator_ranks.value_or(0);
   result.hosts = table.hosts;
+  result.ranks_per_host = table.ranks_per_host;
   if (!range) {
     result.ranks = listed > 0 ? listed : communicator;
     return;
@@ -183,12 +184,15 @@ void decide_ranks(const Table& table, const std::optional<Range>& range, Importe
                  import.tables.begin(), import.tables.end(),
                  [&](const ImportedTable& t) { return t.ranks > 0 && range->contains(t.ranks); });
              other != import.tables.end()) {
-    result.ranks = other->ranks;  // another table of the same file
+    result.ranks = other->ranks;
+    import.assumptions.push_back(
+        fmt::format("{} {}: the table does not tell its ranks; {} are assumed, as in another table",
+                    import.row_word, table.line, result.ranks));
   } else if (first <= last && last <= kMostRanks) {
     // The printed digits leave several open: machines come in powers of two.
     const double guess = std::exp2(std::ceil(std::log2(first)));
     result.ranks = static_cast<int>(guess <= last ? guess : std::round((first + last) / 2));
-    import.notes.push_back(
+    import.assumptions.push_back(
         fmt::format("{} {}: busbw/algbw leaves {:.0f} to {:.0f} ranks open; {} is assumed",
                     import.row_word, table.line, first, last, result.ranks));
   }
@@ -197,6 +201,7 @@ void decide_ranks(const Table& table, const std::optional<Range>& range, Importe
         fmt::format("{} {}: the log lists {} ranks, busbw/algbw says {}: the latter is used",
                     import.row_word, table.line, listed, result.ranks));
     result.hosts = 0;
+    result.ranks_per_host = 0;
   } else if (listed > 0 && result.ranks == 0) {
     result.ranks = listed;
   }

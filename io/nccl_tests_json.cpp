@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "io/json_value.hpp"
@@ -98,13 +97,13 @@ class JsonReader {
     if (devices == nullptr || devices->empty() || per_process < 1 || per_process > 4096) return;
     // One entry per process: its first GPU (src/util.cu, writeDeviceReport).
     double highest = 0;
-    std::set<std::string> hosts;
+    RanksOn ranks_on;
     for (const JsonValue& device : *devices) {
       highest = std::max(highest, std::min(1e6, number_of(member(&device, "rank")).value_or(0.0)));
-      hosts.insert(text_of(member(&device, "hostname")));
+      ranks_on[text_of(member(&device, "hostname"))] += static_cast<int>(per_process);
     }
     like_.listed_ranks = static_cast<int>(highest + per_process);
-    like_.hosts = static_cast<int>(hosts.size());
+    set_hosts(like_, ranks_on);
   }
 
   void read_row(const JsonValue& json, std::optional<double> size) {

@@ -78,6 +78,17 @@ std::string version_text(std::string_view tests, std::optional<int> nccl_code) {
                      rest % 100);
 }
 
+void set_hosts(Table& table, const RanksOn& ranks_on) {
+  int listed = 0;
+  for (const auto& [host, ranks] : ranks_on) listed += ranks;
+  if (listed == 0 || listed != table.listed_ranks || ranks_on.contains(std::string_view())) return;
+  table.hosts = static_cast<int>(ranks_on.size());
+  const int first = ranks_on.begin()->second;
+  const bool alike = std::all_of(ranks_on.begin(), ranks_on.end(),
+                                 [&](const auto& host) { return host.second == first; });
+  table.ranks_per_host = alike ? first : 0;
+}
+
 std::optional<std::size_t> OpenTables::best_for(const Table& like, std::string_view tag,
                                                 const Row& row) const {
   std::optional<std::size_t> best;

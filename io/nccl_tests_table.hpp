@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,10 +41,17 @@ struct Table {
   std::size_t run = 0;   // which of the log's runs, by their opening lines
   int listed_ranks = 0;  // by "# Rank" lines or JSON's devices
   int hosts = 0;
+  int ranks_per_host = 0;
   std::optional<int> communicator_ranks;  // "nranks" of NCCL's own log
   std::string version;
   std::vector<Row> rows;
 };
+
+// Ranks by the name of their host; of no use but to count hosts.
+using RanksOn = std::map<std::string, int, std::less<>>;
+// The table's hosts and ranks of each. A list that is not complete, that two jobs wrote or that
+// lacks a name says nothing of hosts.
+void set_hosts(Table& table, const RanksOn& ranks_on);
 
 // Sorts rows into tables. A header starts afresh, but headers are lost, several reductions share
 // one, a run may be repeated under it

@@ -18,8 +18,7 @@ constexpr std::size_t kMostListed = 1'000'000;
 struct Run {
   std::string version;
   int highest_rank = -1;
-  std::size_t rank_lines = 0;
-  std::set<std::string, std::less<>> hosts;
+  RanksOn ranks_on;
   std::set<int> communicators;
   bool rows = false;
 
@@ -128,8 +127,7 @@ class TextReader {
     if (!rank || *rank > kMostListed || words.end() - on < 3 || on[2] != "device") return false;
     Run& run = runs_.back();
     run.highest_rank = std::max(run.highest_rank, static_cast<int>(*rank));
-    run.rank_lines += 1;
-    run.hosts.emplace(on[1]);
+    run.ranks_on[std::string(on[1])] += 1;
     recognised_ = true;
     return true;
   }
@@ -237,9 +235,7 @@ class TextReader {
       const Run& run = runs_[table.run];
       table.version = run.version;
       table.listed_ranks = run.highest_rank + 1;
-      // A list that is not complete, or that two jobs wrote, says nothing of the hosts.
-      const bool whole_list = run.rank_lines == static_cast<std::size_t>(table.listed_ranks);
-      table.hosts = whole_list ? static_cast<int>(run.hosts.size()) : 0;
+      set_hosts(table, run.ranks_on);
       if (run.communicators.size() == 1) table.communicator_ranks = *run.communicators.begin();
       add_table(std::move(table), import_);
     }

@@ -53,11 +53,14 @@ JsonObject run_json(const CollectiveRun& run) {
 }  // namespace
 
 LinkDescription link_description_of(const Reader& from) {
-  from.only({"name", "title", "topology", "channels", "peak_bytes_per_s", "source"});
+  from.only(
+      {"name", "title", "topology", "topology_assumed", "channels", "peak_bytes_per_s", "source"});
   LinkDescription link;
   link.name = from.at("name").label();
   link.title = text_or_empty(from, "title");
   link.topology = topology_of(from.at("topology"));
+  if (const auto assumed = from.find("topology_assumed"))
+    link.topology_assumed = assumed->boolean();
   if (const auto channels = from.find("channels")) {
     link.channels = channels->integer(1, kMostChannels);
   }
@@ -72,6 +75,7 @@ JsonObject sample_json(const LinkDescription& link) {
   members.emplace_back("name", link.name);
   members.emplace_back("title", link.title);
   members.emplace_back("topology", name(link.topology));
+  if (link.topology_assumed) members.emplace_back("topology_assumed", true);
   if (link.channels > 0) members.emplace_back("channels", link.channels);
   if (link.peak_bytes_per_s > 0) members.emplace_back("peak_bytes_per_s", link.peak_bytes_per_s);
   members.emplace_back("source", link.source);
@@ -99,7 +103,7 @@ JsonObject sample_json(const ProductSample& sample) {
 
 CollectiveSample collective_sample_of(const Reader& from) {
   from.only({"link", "collective", "dtype", "ranks", "bytes", "rested", "times_s", "tool",
-             "dropped", "reported", "process_set"});
+             "dropped", "reported", "process_set", "hosts"});
   CollectiveSample sample;
   sample.link = from.at("link").label();
   sample.call.kind = collective_of(from.at("collective"));
@@ -112,6 +116,7 @@ CollectiveSample collective_sample_of(const Reader& from) {
   sample.dropped = dropped_of(from);
   if (const auto reported = from.find("reported")) sample.reported = run_of(*reported);
   if (const auto set = from.find("process_set")) sample.process_set = set->integer(0, kMostRanks);
+  if (const auto hosts = from.find("hosts")) sample.hosts = hosts->integer(1, sample.call.ranks);
   return sample;
 }
 
@@ -128,6 +133,7 @@ JsonObject sample_json(const CollectiveSample& sample) {
   append_dropped(members, sample.dropped);
   if (sample.reported) members.emplace_back("reported", run_json(*sample.reported));
   if (sample.process_set > 0) members.emplace_back("process_set", sample.process_set);
+  if (sample.hosts) members.emplace_back("hosts", *sample.hosts);
   return members;
 }
 

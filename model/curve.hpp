@@ -42,6 +42,7 @@ class Curve {
   Collective kind = Collective::all_reduce;
   DType dtype = DType::fp32;
   int ranks = 2;
+  std::optional<int> hosts;  // that the ranks were on; nullopt: not known
   // One standard error of a priced time, as a fraction: repeat spread and the fit's residual.
   double relative_error = 0.02;
   // Of the smallest message's time, where that is not equally sure: then each counts with its share

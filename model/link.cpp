@@ -137,6 +137,12 @@ Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSeco
 
 int Link::reach() const { return most_ranks.value_or(carry_over(topology, peak).most_ranks); }
 
+std::optional<int> Link::hosts_of(const Curve& curve) const {
+  if (curve.hosts) return curve.hosts;
+  if (topology == Topology::network || topology_assumed) return std::nullopt;
+  return 1;
+}
+
 BytesPerSecond Link::bus_bandwidth() const {
   for (const Curve& curve : curves) {
     if (curve.kind == Collective::all_reduce) return curve.peak_bus_bandwidth();

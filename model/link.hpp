@@ -2,6 +2,7 @@
 // (latency, bus bandwidth), or both.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct Link {
   std::string name;   // "nvlink4", or the user's own words
   std::string title;  // "NVLink 4 (H100, H200), 18 links"
   Topology topology = Topology::pcie;
+  // Worked out from a bandwidth, because the log it was read from does not say how its ranks are
+  // joined.
+  bool topology_assumed = false;
   // Figures on two ranks: time of the smallest all-reduce, bus bandwidth of a large one
   // (nccl-tests' convention) and, where the small messages run on a cheaper protocol (NCCL's LL),
   // the latency of the large-message protocol.
@@ -93,6 +97,9 @@ struct Link {
   [[nodiscard]] BytesPerSecond bus_bandwidth() const;
   // Ranks up to which a count that was not measured is carried over.
   [[nodiscard]] int reach() const;
+  // Hosts that the ranks of one of its curves were on: as measured, else one where the topology is
+  // known and joins the GPUs of one; nullopt where nothing says.
+  [[nodiscard]] std::optional<int> hosts_of(const Curve& curve) const;
 };
 
 // What a collective costs and how sure that is.

@@ -27,10 +27,16 @@ std::string listing(const Options& options) {
   return machines_text(machines);
 }
 
+void warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    std::cerr << "ddpx-predict: warning: " << warning << "\n";
+}
+
 Answer link_answer(const Options& options) {
   std::ostringstream talk;
   const LinkCheck result = check_link_file(options, resolvers(talk));
   std::cerr << talk.str();
+  warn(result.warnings);
   const std::string text = options.json ? io::to_json(result, io::provenance()) : result.text;
   return {text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }
@@ -60,8 +66,7 @@ Answer forecast_answer(const Options& options) {
     document = document_of(options, names);
   }
   std::cerr << talk.str();
-  for (const std::string& warning : document.warnings)
-    std::cerr << "ddpx-predict: warning: " << warning << "\n";
+  warn(document.warnings);
   const bool unmet = document.unmet() || (options.deadline && !document.decision->row);
   const ExitCode code = unmet ? ExitCode::unmet : ExitCode::success;
   if (written) return {"", code};

@@ -1,9 +1,9 @@
 #include "predict/check_link.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "predict/link_words.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -26,53 +26,8 @@ BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
 
 bool reachable(const Link& link, int ranks) { return link.reach() >= ranks; }
 
-std::string band_text(const Band& band) {
-  return rate_text(band.low) + " to " + rate_text(band.high) + " (usual " + rate_text(band.usual) +
-         ")";
-}
-
 Band copy_band(const Link& link) {
   return {link.peak * kCopyLow, link.peak * kCopyUsual, link.peak};
-}
-
-// What holds the figure where it is, and what to look at when it should be higher.
-std::string limit_of(const Link& link) {
-  // Nodes of one GPU each have the name of what joins them (two_level.hpp).
-  if (!link.levels.empty() && link.name == link.levels.back().name) return "the nodes' NICs";
-  if (!link.levels.empty())
-    return "the nodes' NICs, or the links inside a node where they are slower";
-  if (link.topology == Topology::nvlink) return "the NVLinks of one GPU";
-  if (link.topology == Topology::network)
-    return link.per_gpu ? "the NICs, one per GPU" : "the node's NIC";
-  if (link.topology == Topology::host_memory) return "the host's memory";
-  return link.topology == Topology::pcie
-             ? "the slowest PCIe hop on the ring (an x16 slot, a switch's uplink or the socket "
-               "link)"
-             : "host memory: without peer-to-peer access every byte crosses PCIe twice";
-}
-
-std::vector<std::string> faults_of(const Link& link, const MeasuredLink& measured) {
-  std::vector<std::string> faults;
-  if (link.topology == Topology::nvlink) {
-    faults = {"NVLink inactive or a bridge missing (nvidia-smi nvlink -s)",
-              "peer-to-peer switched off (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL), so that NCCL goes "
-              "through host memory",
-              "ranks on GPUs that share no NVLink (nvidia-smi topo -m)"};
-  } else if (link.topology == Topology::network) {
-    faults = {"NCCL fell back to TCP (NCCL_DEBUG=INFO must say NET/IB or NET/OFI, not NET/Socket)",
-              "several GPUs on one NIC, or GPUDirect RDMA off",
-              "too few sockets or queue pairs (NCCL_NSOCKS_PERTHREAD, NCCL_IB_QPS_PER_CONNECTION)"};
-  } else {
-    faults = {"a slot of fewer lanes or an older generation (nvidia-smi -q: Link Width, Link Gen)",
-              "peer-to-peer blocked by IOMMU or ACS, or not offered by the driver (GeForce); NCCL "
-              "then goes through host memory",
-              "GPUs on two sockets: the socket link is the slowest hop"};
-  }
-  if (measured.falls)
-    faults.insert(faults.begin(),
-                  "bandwidth falls with the size: congestion, or a message that no longer fits a "
-                  "buffer or cache on the way; prefer smaller buckets");
-  return faults;
 }
 
 // From here on a figure speaks of latency.
@@ -85,11 +40,14 @@ std::string remarks(const MeasuredLink& measured) {
                     " of that time: this is latency more than bandwidth. Measure larger messages "
                     "(-e 1G) for a verdict on the link.");
   }
+  for (const std::string& assumption : measured.assumptions)
+    text += wrapped("Assumed: " + assumption + ".");
   for (const std::string& note : measured.notes) text += wrapped("Note: " + note);
   return text;
 }
 
-// A link of the table, other than the expected one, whose usual figure is nearest.
+// A link of the table, other than the expected one, whose usual figure is nearest and whose band
+// holds the figure.
 const Link* looks_like(const MeasuredLink& measured, const Link& expected,
                        std::span<const Link> table) {
   const Link* nearest = nullptr;
@@ -98,7 +56,10 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
     if (link.name == expected.name || !reachable(link, measured.ranks)) continue;
     const double off =
         std::abs(std::log(on(link, measured.ranks, measured.bytes) / measured.bus_bandwidth));
-    if (off < distance) {
+    const bool gives =
+        band_of(link, measured.ranks, measured.bytes).standing(measured.bus_bandwidth) ==
+        Standing::within;
+    if (gives && off < distance) {
       distance = off;
       nearest = &link;
     }
@@ -106,18 +67,33 @@ const Link* looks_like(const MeasuredLink& measured, const Link& expected,
   return nearest;
 }
 
+// Nodes in whose band it lies: a line for each link between them, with those inside.
+std::string grouped(const std::vector<const Link*>& clusters) {
+  std::string text;
+  for (std::size_t i = 0; i < clusters.size();) {
+    const std::string& between = clusters[i]->levels.back().name;
+    std::string line = "- " + printable(between) + " between nodes, inside: ";
+    const std::size_t first = i;
+    for (; i < clusters.size() && clusters[i]->levels.back().name == between; ++i)
+      line += (i == first ? "" : ", ") + printable(clusters[i]->levels.front().name);
+    text += wrapped(line, {.first = 2, .rest = 4});
+  }
+  return text;
+}
+
+std::string naming(const MeasuredLink& measured) {
+  if (measured.copies || measured.hosts == 1) return "--link for a verdict and likely faults";
+  if (measured.hosts > 1)
+    return std::string(measured.ranks == measured.hosts ? "" : "--link, inside a node, and ") +
+           "--inter-link for a verdict and likely faults";
+  return "--link for a verdict and likely faults, of several nodes as --gpus 2x8 --link nvlink4 "
+         "--inter-link infiniband-ndr";
+}
+
 std::string measured_text(const MeasuredLink& measured) {
   return "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth) +
          (measured.copies ? " (slowest pair)."
                           : " bus bandwidth at " + size_text(measured.bytes) + ".");
-}
-
-LinkBand link_band(const Link& link, const Band& band) { return {link.name, band, limit_of(link)}; }
-
-std::string candidate_line(const LinkBand& c, bool with_limit) {
-  return wrapped("- " + printable(c.name) + ": " + band_text(c.band) +
-                     (with_limit ? ", limited by " + c.limit : ""),
-                 {.first = 2, .rest = 4});
 }
 
 }  // namespace
@@ -180,7 +156,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
           "NVLS does not run: NCCL_NVLS_ENABLE=0, no fabric manager, or a "
           "container without it.");
     if (measured.falls) {
-      check.faults = {faults_of(expected, measured).front()};
+      check.faults = {faults_of(expected, measured, nullptr).front()};
       check.text += wrapped("But " + check.faults.front() + ".");
     }
     check.text += remarks(measured);
@@ -188,8 +164,10 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   }
   if (check.standing == Standing::above) {
     check.text += wrapped(
-        "That is above what such a link gives: a faster link than named, a switch that reduces "
-        "(NVLS) or a tree over two nodes, both of which bus bandwidth overstates" +
+        std::string("That is above what such a link gives: a faster link than named") +
+        (measured.hosts == 1 ? ", or a switch that reduces (NVLS), which bus bandwidth overstates"
+                             : ", a switch that reduces (NVLS) or a tree over two nodes, both of "
+                               "which bus bandwidth overstates") +
         std::string(expected.topology == Topology::network && expected.levels.empty()
                         ? "; or nodes of several GPUs (--gpus 2x8 with --inter-link)."
                         : "."));
@@ -198,12 +176,13 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   }
   check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
                         " of the usual figure, below the band.");
-  if (const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table)) {
+  const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table);
+  if (like != nullptr) {
     check.looks_like = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
     check.text += wrapped("It is what " + printable(like->name) + " gives (" +
                           rate_text(check.looks_like->band.usual) + ").");
   }
-  check.faults = faults_of(expected, measured);
+  check.faults = faults_of(expected, measured, like);
   check.text += "Likely, in this order:\n";
   for (const std::string& fault : check.faults)
     check.text += wrapped("- " + fault, {.first = 2, .rest = 4});
@@ -213,6 +192,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
 
 LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) {
   LinkCheck check;
+  std::vector<const Link*> clusters;
   check.measured = measured;
   check.text = wrapped(measured_text(measured));
   for (const Link& link : table) {
@@ -223,6 +203,7 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
         measured.copies ? std::nullopt : in_switch_band(link, measured.ranks, measured.bytes);
     if (band.standing(measured.bus_bandwidth) == Standing::within) {
       check.candidates.push_back(link_band(link, band));
+      if (has_inside(link)) clusters.push_back(&link);
     } else if (by_switch && by_switch->standing(measured.bus_bandwidth) == Standing::within) {
       check.candidates.push_back({link.name, *by_switch, "the switch, which reduces (NVLS)"});
     }
@@ -230,70 +211,16 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
   check.text += wrapped(check.candidates.empty()
                             ? "No link of the table (--list-links) gives that on so many ranks."
                             : "Links that give that:");
-  for (const LinkBand& c : check.candidates) check.text += candidate_line(c, true);
+  check.text += clusters.empty() ? "" : grouped(clusters);
+  for (const LinkBand& c : check.candidates) {
+    if (clusters.empty()) check.text += candidate_line(c, true);
+  }
   if (measured.falls)
     check.text += wrapped(
         "Its bandwidth falls with the size: congestion, or a message that no longer "
         "fits a buffer or cache on the way; prefer smaller buckets.");
   check.text += remarks(measured);
-  check.text +=
-      wrapped("Name yours by --link for a verdict and likely faults" +
-              std::string(measured.copies ? "."
-                                          : ", of several nodes as --gpus 2x8 --link nvlink4 "
-                                            "--inter-link infiniband-ndr."));
-  return check;
-}
-
-LinkCheck expected_of_paths(const std::vector<std::vector<std::string>>& paths, std::size_t nics,
-                            std::span<const Link> table) {
-  struct Path {
-    std::string_view word;
-    std::string_view meaning;
-  };
-  // From the slowest to the fastest.
-  constexpr std::array kPaths{
-      Path{"SYS", "across the sockets' link"}, Path{"NODE", "across PCIe hosts of one socket"},
-      Path{"PHB", "through a PCIe host bridge (the processor)"},
-      Path{"PXB", "through several PCIe switches"}, Path{"PIX", "through one PCIe switch"}};
-  std::string slowest;
-  for (const Path& path : kPaths) {
-    const bool found = std::any_of(paths.begin(), paths.end(), [&](const auto& row) {
-      return std::find(row.begin(), row.end(), path.word) != row.end();
-    });
-    if (!found) continue;
-    slowest = path.word;
-    break;
-  }
-  const std::size_t gpus = paths.size();
-  LinkCheck check;
-  check.paths = Paths{gpus, nics, slowest};
-  std::string& text = check.text;
-  std::string prefix = "nvlink";
-  if (slowest.empty() && gpus > 1) {
-    check.paths->slowest = paths[0][1];
-    text =
-        wrapped(std::to_string(gpus) + " GPUs, every pair joined by NVLink (" + paths[0][1] + ").");
-  } else if (gpus > 1) {
-    prefix = "pcie";
-    const auto* path = std::find_if(kPaths.begin(), kPaths.end(),
-                                    [&](const Path& p) { return p.word == slowest; });
-    text = wrapped(std::to_string(gpus) + " GPUs; the slowest pair is " + slowest + ", " +
-                   std::string(path->meaning) +
-                   ", and a ring over all of them has its pace. Whether peer-to-peer access works "
-                   "the matrix does not say; without it every pair goes through host memory, and "
-                   "two GPUs under one switch (PIX) share its uplink.");
-  } else {
-    text = wrapped("One GPU: no link to check.");
-    return check;
-  }
-  if (nics > 0) text += wrapped(std::to_string(nics) + " NICs.");
-  text += wrapped("Expected bus bandwidth of a large all-reduce on " + std::to_string(gpus) +
-                  " GPUs, by what the link is:");
-  for (const Link& link : table) {
-    if (!link.name.starts_with(prefix) || !reachable(link, static_cast<int>(gpus))) continue;
-    check.candidates.push_back(link_band(link, band_of(link, static_cast<int>(gpus))));
-    text += candidate_line(check.candidates.back(), false);
-  }
+  check.text += wrapped("Name yours by " + naming(measured) + ".");
   return check;
 }
 

@@ -36,6 +36,9 @@ struct MeasuredLink {
   // Of the time of the message that reached it, what a line through it and the smallest leaves for
   // no bytes.
   double latency_share = 0;
+  int hosts = 0;                           // that the ranks were on; 0: the log does not say
+  int ranks_per_host = 0;                  // 0: nor does it this, or not all hosts have as many
+  std::vector<std::string> assumptions{};  // how what the log leaves open was taken
   std::vector<std::string> notes{};  // rows that were left out, and what is odd about the rest
 };
 
@@ -65,6 +68,7 @@ struct LinkCheck {
   std::vector<std::string> faults;       // most likely first
   std::vector<LinkBand> candidates;      // no link was named: those in whose band it lies
   std::optional<Paths> paths;
+  std::vector<std::string> warnings{};  // of what was asked
 };
 
 // Band of an all-reduce that the switch adds up (NVLS): 8 H100 or H200 of one node; nullopt
@@ -72,10 +76,11 @@ struct LinkCheck {
 [[nodiscard]] std::optional<Band> in_switch_band(const Link& link, int ranks,
                                                  Bytes bytes = Bytes(1 << 30));
 
-// Against one link that it should be; `table` names what the figure looks like instead.
+// Against one link that it should be; `table` is what the figure may look like instead: links of
+// one level, or nodes of the expected one's shape (alternatives()).
 [[nodiscard]] LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                                    std::span<const Link> table);
-// Where the link is not named: the links in whose band the figure lies.
+// Where the link is not named: the links (or nodes, every_cluster()) in whose band the figure lies.
 [[nodiscard]] LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table);
 
 // What the paths of a topology matrix say, before anything is measured: the slowest path between

@@ -13,6 +13,7 @@
 #include "predict/request_diagnose.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/request_plan.hpp"
+#include "predict/setting.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -63,8 +64,11 @@ NodeLayout layout_of(const Options& options, int gpus) {
                                  std::to_string(gpus) + ", or NxM of as many");
 }
 
-Link link_of(const Case& c, int gpus) {
-  return link_joining(layout_of(c.options, gpus), c.options, c.machine, c.resolvers);
+Link link_on(const Case& c, int gpus, DiagnosedRun& result) {
+  const NodeLayout layout = layout_of(c.options, gpus);
+  const Query query = links_joining(layout, c.options, c.machine, c.resolvers);
+  result.warnings = query.warnings;
+  return link_of(query, query.links.front(), layout);
 }
 
 std::string link_name_of(const Options& options) {
@@ -81,10 +85,9 @@ Job job_on(const Case& c, int gpus) {
   return job;
 }
 
-ExchangeForecast exchange_of(const Case& c, const StepPoint& one, int gpus) {
+ExchangeForecast exchange_of(const Case& c, const Link& link, const StepPoint& one, int gpus) {
   Job job = job_on(c, gpus);
   job.loader.reset();  // which changes nothing of what the link takes
-  const Link link = link_of(c, gpus);
   const Network network = measured_network(
       c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
   const Forecast usual = forecast(for_known_step(c.machine), link, network, job);
@@ -139,8 +142,10 @@ DiagnosedRun diagnose_message(const Case& c) {
                      "message= needs --link and the one count of --gpus, to forecast "
                      "what the collective takes");
   const int gpus = layouts.front().gpus();
+  DiagnosedRun result;
   const Seconds alone =
-      price(link_of(c, gpus), {Collective::all_reduce, DType::fp32, *c.run.message, gpus}).time;
+      price(link_on(c, gpus, result), {Collective::all_reduce, DType::fp32, *c.run.message, gpus})
+          .time;
   // A curve is known to a third of itself, a unit error is far outside.
   if (*c.run.took * 3 < alone)
     throw InputError("--diagnose", "took=" + time_text(*c.run.took) + " is faster than the " +
@@ -148,7 +153,6 @@ DiagnosedRun diagnose_message(const Case& c) {
                                        size_text(*c.run.message) + " takes on " +
                                        std::to_string(gpus) +
                                        " ranks over this link; check its unit, or name the link");
-  DiagnosedRun result;
   result.judged = {gpus, *c.run.took, {}, {}};
   const Seconds wait = std::max(Seconds{}, *c.run.took - alone);
   result.diagnosis.excess = wait;
@@ -203,7 +207,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
     check_fed(*c.options.loader_rate, *observation.fed, result.judged);
   }
   if (c.parameters && one != nullptr && names_link(c.options))
-    observation.exchange = exchange_of(c, *one, gpus);
+    observation.exchange = exchange_of(c, link_on(c, gpus, result), *one, gpus);
   check_times("--rank-compute", observation.ranks.compute, result.judged);
   check_times("--rank-data", observation.ranks.data, result.judged);
   check_times("--rank-wall", observation.ranks.wall, result.judged);
@@ -246,6 +250,7 @@ ForecastDocument diagnose(const Options& options, const Resolvers& resolvers) {
   document.machine = c.machine.name;
   document.device = c.machine.device.name;
   document.diagnosed = c.run.points.empty() ? diagnose_message(c) : diagnose_steps(c);
+  document.warnings = document.diagnosed->warnings;
   return document;
 }
 

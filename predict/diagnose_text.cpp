@@ -128,7 +128,7 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
              reading + ".";
     text += " For " + model + " it would take a " + link_text +
             (run.named ? ", " + percent_text(*implied / *run.named) + " of " +
-                             shortened(ascii(link), 40) + "'s"
+                             shortened(printable(link), 40) + "'s"
                        : "") +
             ": " + reading + ".";
   } else if (parameters > 0 && run.diagnosis.excess && !run.diagnosis.not_communication) {

@@ -20,6 +20,9 @@ constexpr double kFastest = 1e13;
 // A communication time below this share of the step is within what two runs of the same step differ
 // by.
 constexpr double kNoise = 0.02;
+// Steps just below and above a bandwidth that differ by more than this share of the step are a
+// jump.
+constexpr double kJump = 1e-3;
 
 // What all-reduce reaches on links of each class, two ranks (shipped table of interconnects and the
 // measurements behind it).
@@ -117,7 +120,13 @@ class Steps {
     return StepModel(machine_, link, network_, job_).run();
   }
 
-  [[nodiscard]] BytesPerSecond explaining() const {
+  // The bandwidth, and the steps just below and just above it, where it lies at a jump.
+  struct Found {
+    BytesPerSecond bandwidth;
+    std::optional<StepJump> jump;
+  };
+
+  [[nodiscard]] Found explaining() const {
     double low = std::log(kSlowest);
     double high = std::log(kFastest);
     const auto time_at = [&](double log_bandwidth) {
@@ -135,7 +144,11 @@ class Steps {
       const double middle = 0.5 * (low + high);
       (time_at(middle) > pair_.many ? low : high) = middle;
     }
-    return BytesPerSecond(std::exp(0.5 * (low + high)));
+    const StepJump beside{time_at(low), time_at(high)};
+    if (beside.below - beside.above < pair_.many * kJump)
+      return {BytesPerSecond(std::exp(0.5 * (low + high))), std::nullopt};
+    const bool nearer_below = beside.below - pair_.many < pair_.many - beside.above;
+    return {BytesPerSecond(std::exp(nearer_below ? low : high)), beside};
   }
 
  private:
@@ -181,10 +194,18 @@ std::optional<BytesPerSecond> explaining_alone(Machine machine, Job job, double 
   machine.sample_spread = 0;
   job.straggler = 0;
   try {
-    return Steps(machine, job, parameters, steps).explaining();
+    return Steps(machine, job, parameters, steps).explaining().bandwidth;
   } catch (const UnmetError&) {
     return std::nullopt;  // slower than the slowest link
   }
+}
+
+std::string jump_text(const StepJump& jump, Seconds step) {
+  return " No bandwidth gives exactly that step, because the forecast jumps there: just below it "
+         "is " +
+         time_text(jump.below) + ", " + percent_text(jump.below / step - 1) +
+         " longer, just above " + time_text(jump.above) + ", " +
+         percent_text(1 - jump.above / step) + " shorter.";
 }
 
 std::string reading_text(const InferredLink& found, const std::string& besides) {
@@ -192,10 +213,12 @@ std::string reading_text(const InferredLink& found, const std::string& besides) 
                      " as fast as one. ";
   if (!besides.empty()) text += "Of the step the forecast takes " + besides + ". ";
   text += "For " + amount_text(found.parameters) + " parameters a link of " +
-          rate_text(found.bus_bandwidth) + " all-reduce bus bandwidth explains " +
+          rate_text(found.bus_bandwidth) + " all-reduce bus bandwidth and " +
+          time_text(kInferredLatency) + " latency (assumed) explains " +
           (besides.empty() ? "it, if nothing but the link is at fault: "
                            : "the rest, if nothing else is at fault: ") +
           std::string(reading_of(found.bus_bandwidth)) + ".";
+  if (found.jump) text += jump_text(*found.jump, found.step);
   if (found.link_alone)
     text += " If the link took all of it, " + rate_text(*found.link_alone) + " would.";
   return text;
@@ -254,7 +277,10 @@ InferredLink infer_link(const Machine& machine, const Job& job, double parameter
   const Steps model(machine, job, parameters, steps);
   InferredLink result = no_link(job, parameters, steps, "");
   result.explained = true;
-  result.bus_bandwidth = model.explaining();
+  const Steps::Found found = model.explaining();
+  result.bus_bandwidth = found.bandwidth;
+  result.latency = kInferredLatency;
+  result.jump = found.jump;
   const Step step = model.at(result.bus_bandwidth);
   result.framework = step.term(Term::framework);
   result.slowest_rank = step.term(Term::imbalance);

@@ -153,8 +153,8 @@ void add_answer(CommandLine& line, Options& o) {
   line.one(
       kAnswer, "--check-link", o.check_link, "FILE",
       "instead: is this right for my box? of an nccl-tests\nlog, nvbandwidth or nvidia-smi topo "
-      "-m; --link names\nwhat it should be (of nodes also --gpus 2x8 and\n--inter-link); exit code "
-      "1 when below");
+      "-m; --link names\nwhat it should be (of nodes also --inter-link, and\n--gpus 2x8 where the "
+      "log's rank lines do not say\nit); exit code 1 when below");
   line.flag(kAnswer, "--list-links", o.list_links, "instead: the interconnects known by name");
   line.flag(kAnswer, "--list-machines", o.list_machines, "instead: the machines known by name");
   line.flag(kAnswer, "--csv", o.csv, "print CSV");

@@ -158,10 +158,8 @@ void check_decision(const Options& o) {
 // How the ranks of a log are spread over nodes.
 void check_nodes_of_a_log(const Options& o) {
   if (o.inter_link) {
-    if (!o.gpus)
-      throw InputError("--inter-link",
-                       "joins nodes; say how the log's ranks are spread over them, as --gpus 2x8");
-    if (o.links.empty() && !alone_in_nodes(gpus_of(o)))
+    // Without --gpus the log's own rank lines may say it.
+    if (o.gpus && o.links.empty() && !alone_in_nodes(gpus_of(o)))
       throw InputError("--inter-link", "joins nodes, and what is inside each is missing: --link");
     return;
   }

@@ -85,19 +85,20 @@ bool alone_in_nodes(const std::vector<NodeLayout>& layouts) {
                      [](const NodeLayout& layout) { return layout.gpus_per_node == 1; });
 }
 
-Link link_joining(const NodeLayout& layout, const Options& options, const Machine& machine,
-                  const Resolvers& resolvers) {
+Query links_joining(const NodeLayout& layout, const Options& options, const Machine& machine,
+                    const Resolvers& resolvers) {
   Query query;
   query.machine = machine;
   query.gpus = {layout};
   use_links(query, options, resolvers);
-  return link_of(query, query.links.front(), layout);
+  return query;
 }
 
 void use_links(Query& query, const Options& options, const Resolvers& resolvers) {
   use_nodes(query, options, resolvers);
   if (!query.inter_link || !alone_in_nodes(query.gpus)) {
     query.links = links_of(options, query.machine, resolvers);
+    use_hosts(query);
     if (query.nics) warn_of_idle_nics(query);
     return;
   }
@@ -109,6 +110,7 @@ void use_links(Query& query, const Options& options, const Resolvers& resolvers)
   Link inside = query.machine.links.empty() ? Link{} : query.machine.links.front();
   inside.name = query.inter_link->name;
   query.links = {std::move(inside)};
+  use_hosts(query);
 }
 
 std::vector<NodeLayout> gpus_of(const Options& options) {

@@ -34,9 +34,10 @@ auto distinct_list(std::string_view flag, const std::string& text, Parse parse) 
 // nothing travels over, and for nodes that nothing joins.
 void use_links(Query& query, const Options& options, const Resolvers& resolvers);
 
-// The one link that joins the GPUs of `layout`, by the same rule, for questions of one run.
-[[nodiscard]] Link link_joining(const NodeLayout& layout, const Options& options,
-                                const Machine& machine, const Resolvers& resolvers);
+// What joins the GPUs of `layout` by the same rule, for questions of one run: links, inter_link,
+// nics and warnings of a query, from which link_of() makes one link.
+[[nodiscard]] Query links_joining(const NodeLayout& layout, const Options& options,
+                                  const Machine& machine, const Resolvers& resolvers);
 
 // Whether what joins the GPUs is named: inside nodes, between them, or both.
 [[nodiscard]] bool names_link(const Options& options);

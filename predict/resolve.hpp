@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/nccl_tests.hpp"
 #include "predict/check_link.hpp"
 #include "predict/request.hpp"
 
@@ -16,6 +17,10 @@ namespace ddpx {
 
 // The answer to --check-link.
 [[nodiscard]] LinkCheck check_link_file(const Options& options, const Resolvers& resolvers);
+
+// The link of a log, with what is assumed of one: kAssumedChannels, and its topology by hosts and
+// bandwidth.
+[[nodiscard]] Link link_of_log(const io::NcclImport& import);
 
 // The link in a file: one of ours ("FILE", or "FILE:NAME" where it holds several), a machine's, or
 // an nccl-tests log, which is fitted. `place` is the flag that named it.

@@ -143,6 +143,13 @@ struct CrossoverRow {
 // Largest batch per rank that a break-even batch is looked for at.
 inline constexpr double kLargestBatch = 1 << 20;
 
+// Steps just below and just above a bandwidth at which the forecast jumps: no link gives a step
+// between them.
+struct StepJump {
+  Seconds below{};
+  Seconds above{};
+};
+
 // The link that explains a measured pair of steps (--infer-link): the forecast turned around.
 struct InferredLink {
   double parameters = 0;
@@ -151,6 +158,8 @@ struct InferredLink {
   Seconds step{};
   double speedup = 0;
   BytesPerSecond bus_bandwidth{};  // all-reduce bus bandwidth, nccl-tests' convention
+  Seconds latency{};               // that was assumed of the link
+  std::optional<StepJump> jump;
   // What the forecast takes of the step besides the link: FrameworkCost, and waiting for the
   // slowest rank.
   Seconds framework{};
@@ -176,6 +185,7 @@ struct DiagnosedRun {
   std::string verdict;  // in words, with the number behind it
   std::string next;     // the measurement to make next
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // of what joins the GPUs
 };
 
 struct ForecastDocument {

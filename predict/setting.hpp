@@ -21,6 +21,10 @@ struct Setting {
   }
 };
 
+// Refuses measured links whose ranks were on other hosts than the query has them join, and warns of
+// those whose logs do not say. Throws InputError.
+void use_hosts(Query& query);
+
 // The link that joins all ranks of a layout: as given inside one node, and where it was measured on
 // exactly that many ranks; else made of both levels. Throws InputError where neither is possible.
 [[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);

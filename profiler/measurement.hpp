@@ -50,7 +50,8 @@ struct CollectiveSample {
   std::string tool;  // "nccl-tests", "torch", ...: torch's small messages carry host time
   std::vector<DroppedSample> dropped{};
   std::optional<CollectiveRun> reported{};
-  int process_set = 0;  // of several that measured the link
+  int process_set = 0;         // of several that measured the link
+  std::optional<int> hosts{};  // that the ranks were on; nullopt: not known
 };
 
 struct CopySample {
@@ -176,6 +177,7 @@ struct LinkDescription {
   std::string name;
   std::string title;
   Topology topology = Topology::pcie;
+  bool topology_assumed = false;  // as Link's
   int channels = 0;
   double peak_bytes_per_s = 0;
   std::string source;

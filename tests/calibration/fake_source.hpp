@@ -31,7 +31,7 @@ class FakeSource {
     m.name = "fake";
     m.device.multiprocessors = 100;
     m.device.compute_capability = 90;
-    m.links.push_back({"fast", "", Topology::nvlink, 8, 0, "fake"});
+    m.links.push_back({"fast", "", Topology::nvlink, false, 8, 0, "fake"});
     for (double bytes = 4096; bytes <= 3e8; bytes *= 2) {
       const double time = kLatency + bytes / kBandwidth;
       m.collectives.push_back({"fast",

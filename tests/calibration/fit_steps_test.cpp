@@ -22,7 +22,7 @@ TEST(FitMachine, WholeStepsGiveRatesHostCostAndDropWhatFollowsNeither) {
   Measurements m;
   m.name = "steps";
   m.device.multiprocessors = 40;
-  m.links.push_back({"pcie", "", Topology::pcie, 2, 0, ""});
+  m.links.push_back({"pcie", "", Topology::pcie, false, 2, 0, ""});
   for (double bytes = 1e6; bytes < 3e8; bytes *= 2) {
     m.collectives.push_back({"pcie",
                              {Collective::all_reduce, DType::fp32, Bytes(bytes), 2},
@@ -136,7 +136,7 @@ TEST(FitMachine, SustainedStepsGiveTheFactorOnProductsAlone) {
 
 TEST(FitMachine, TorchCallsBoundByTheHostAreLeftOut) {
   Measurements m = FakeSource(1).measurements();
-  m.links.push_back({"slow", "", Topology::pcie, 4, 0, ""});
+  m.links.push_back({"slow", "", Topology::pcie, false, 4, 0, ""});
   for (double bytes = 4096; bytes <= 3e8; bytes *= 2) {
     const double time = std::max(40e-6, 10e-6 + bytes / 25e9);
     m.collectives.push_back({"slow",

@@ -176,7 +176,7 @@ TEST(FitMachine, WhatIsMissingIsNamed) {
   m.products.clear();
   EXPECT_NE(message(m).find("neither products nor one-GPU steps"), std::string::npos);
   m = FakeSource(1).measurements();
-  m.links.push_back({"empty", "", Topology::pcie, 0, 0, ""});
+  m.links.push_back({"empty", "", Topology::pcie, false, 0, 0, ""});
   EXPECT_NE(message(m).find("'empty'"), std::string::npos);
   m = FakeSource(1).measurements();
   m.collectives.front().link = "elsewhere";

@@ -29,6 +29,10 @@ TEST(LinkCheckJson, has_the_verdict_the_band_and_the_faults_in_order) {
   EXPECT_EQ(json.at("measured").at("falls_with_size"), true);
   EXPECT_EQ(json.at("measured").at("latency_share"), 0);
   EXPECT_TRUE(json.at("measured").at("notes").empty());
+  EXPECT_TRUE(json.at("measured").at("hosts").is_null());
+  EXPECT_TRUE(json.at("measured").at("ranks_per_host").is_null());
+  EXPECT_TRUE(json.at("measured").at("assumptions").empty());
+  EXPECT_TRUE(json.at("warnings").empty());
   EXPECT_EQ(json.at("expected").at("usual_bytes_per_s"), 350e9);
   EXPECT_EQ(json.at("looks_like").at("link"), "pcie4");
   EXPECT_EQ(json.at("likely_faults").at(0), "first");
@@ -44,6 +48,20 @@ TEST(LinkCheckJson, without_a_named_link_there_is_no_verdict) {
   EXPECT_TRUE(json.at("verdict").is_null());
   EXPECT_TRUE(json.at("expected").is_null());
   EXPECT_EQ(json.at("candidates").size(), 2U);
+}
+
+TEST(LinkCheckJson, says_where_the_ranks_were_and_what_was_assumed) {
+  LinkCheck check;
+  check.measured = kMeasured;
+  check.measured->hosts = 2;
+  check.measured->ranks_per_host = 4;
+  check.measured->assumptions = {"eight ranks"};
+  check.warnings = {"idle"};
+  const auto json = nlohmann::json::parse(to_json(check, {}));
+  EXPECT_EQ(json.at("measured").at("hosts"), 2);
+  EXPECT_EQ(json.at("measured").at("ranks_per_host"), 4);
+  EXPECT_EQ(json.at("measured").at("assumptions").at(0), "eight ranks");
+  EXPECT_EQ(json.at("warnings").at(0), "idle");
 }
 
 TEST(LinkCheckJson, of_a_topology_matrix_says_the_slowest_path) {

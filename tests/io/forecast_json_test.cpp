@@ -249,6 +249,8 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
                             Seconds(2),
                             0.5,
                             BytesPerSecond(1e9),
+                            Seconds(1e-5),
+                            StepJump{Seconds(2.25), Seconds(1.75)},
                             Seconds(0.002),
                             Seconds(0.003),
                             BytesPerSecond(5e8),
@@ -269,6 +271,9 @@ TEST(ForecastJson, an_explanation_and_an_inferred_link_are_written_where_asked_f
   EXPECT_EQ(explanation.at("per_cent_of_step_for_1_per_cent").at("products").number(), 0.5);
   EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_bytes_per_s").number(), 1e9);
   EXPECT_THAT(to_json(d, {}), testing::HasSubstr("\"batch_per_rank\": null"));
+  EXPECT_EQ(Reader(out).at("inferred").at("assumed_latency_s").number(), 1e-5);
+  EXPECT_EQ(Reader(out).at("inferred").at("step_time_just_below_s").number(), 2.25);
+  EXPECT_EQ(Reader(out).at("inferred").at("step_time_just_above_s").number(), 1.75);
   EXPECT_EQ(Reader(out).at("inferred").at("framework_s").number(), 0.002);
   EXPECT_EQ(Reader(out).at("inferred").at("slowest_rank_s").number(), 0.003);
   EXPECT_EQ(Reader(out).at("inferred").at("bus_bandwidth_of_the_link_alone_bytes_per_s").number(),

@@ -10,6 +10,7 @@ inline Link full_link() {
   link.name = "pcie3";
   link.title = "PCIe 3 \"x16\", \xC3\xA9t\xC3\xA9";
   link.topology = Topology::host_memory;
+  link.topology_assumed = true;
   link.latency = {Seconds(9.5e-6), 0.04, "fitted"};
   link.large_latency = {Seconds(3.1e-5), 0.1, "prior"};
   link.bandwidth = {BytesPerSecond(4.05e9), 0.02, "fitted on 20 sizes"};
@@ -31,6 +32,7 @@ inline Link full_link() {
   link.curves.emplace_back(CollectiveCall{Collective::all_reduce, DType::fp32, Bytes(), 2}, lines,
                            points);
   link.curves.back().relative_error = 0.017;
+  link.curves.back().hosts = 2;
   link.curves.emplace_back(CollectiveCall{Collective::reduce_scatter, DType::fp16, Bytes(), 8},
                            lines, std::vector<CurvePoint>{});
   return link;

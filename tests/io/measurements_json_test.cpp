@@ -17,8 +17,8 @@ Measurements full() {
   m.source = "a published study";
   m.device = {"Tesla T4", 40, 75, Bytes(15.8e9), "", "pcie3"};
   m.context = {{"driver", "550.1"}, {"NCCL_P2P_DISABLE", "1"}};
-  m.links = {{"pcie3", "PCIe 3", Topology::pcie, 4, 15.75e9, "standard"},
-             {"shm", "", Topology::host_memory, 0, 0, ""}};
+  m.links = {{"pcie3", "PCIe 3", Topology::pcie, true, 4, 15.75e9, "standard"},
+             {"shm", "", Topology::host_memory, false, 0, 0, ""}};
   m.products = {{{Pass::data_gradient, DType::bf16, 256, 4096, 1024},
                  {1e-3, 1.1e-3},
                  KernelRecord{"sm90_xmma<a, b>", 512, 384, 168, 230400, true}},
@@ -27,6 +27,7 @@ Measurements full() {
       {"pcie3", {Collective::all_gather, DType::fp16, Bytes(4096), 8}, {9e-6, 8e-6}, "nccl-tests"},
       {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8}, {9.5e-6}, ""},
       {"pcie3", {Collective::all_gather, DType::fp16, Bytes(8192), 8, true}, {8.5e-6}, ""}};
+  m.collectives.front().hosts = 2;
   m.copies = {{Bytes(1 << 20), {1e-5}}};
   m.optimizers = {{{Optimizer::adamw, 1e6}, {2e-4, 3e-4}}};
   m.steps = {{"mlp:width=512,depth=8",
@@ -70,6 +71,7 @@ void expect_same_links(const LinkDescription& a, const LinkDescription& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.title, b.title);
   EXPECT_EQ(a.topology, b.topology);
+  EXPECT_EQ(a.topology_assumed, b.topology_assumed);
   EXPECT_EQ(a.channels, b.channels);
   EXPECT_EQ(a.peak_bytes_per_s, b.peak_bytes_per_s);
   EXPECT_EQ(a.source, b.source);
@@ -96,6 +98,7 @@ void expect_same_collectives(const CollectiveSample& a, const CollectiveSample& 
   EXPECT_EQ(a.call.ranks, b.call.ranks);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.tool, b.tool);
+  EXPECT_EQ(a.hosts, b.hosts);
 }
 
 void expect_same_steps(const StepSample& a, const StepSample& b) {

@@ -51,6 +51,7 @@ TEST(NcclTestsJson, every_result_is_read_with_ranks_collective_and_version) {
   EXPECT_EQ(table.kind, Collective::all_reduce);
   EXPECT_EQ(table.ranks, 2);  // one process, two threads with a GPU each: only the first is listed
   EXPECT_EQ(table.hosts, 1);
+  EXPECT_EQ(table.ranks_per_host, 2);
   EXPECT_TRUE(table.validated);
   EXPECT_EQ(table.version, "NCCL 2.28.3");
   ASSERT_EQ(table.points.size(), 2U);

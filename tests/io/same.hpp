@@ -42,6 +42,7 @@ inline void expect_same(const Curve& a, const Curve& b) {
   EXPECT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.dtype, b.dtype);
   EXPECT_EQ(a.ranks, b.ranks);
+  EXPECT_EQ(a.hosts, b.hosts);
   EXPECT_EQ(a.relative_error, b.relative_error);
   ASSERT_EQ(a.lines().size(), b.lines().size());
   for (std::size_t i = 0; i < a.lines().size(); ++i) {
@@ -68,6 +69,7 @@ inline void expect_same(const Link& a, const Link& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.title, b.title);
   EXPECT_EQ(a.topology, b.topology);
+  EXPECT_EQ(a.topology_assumed, b.topology_assumed);
   expect_same(a.latency, b.latency);
   expect_same(a.large_latency, b.large_latency);
   expect_same(a.bandwidth, b.bandwidth);

@@ -55,6 +55,8 @@ TEST(RequestInfer, a_link_that_is_found_forecasts_the_step_it_was_found_from) {
     Options o = options_of(training);
     o.infer_link = accumulates ? "t1=300ms,tn=2.1s" : "t1=300ms,tn=510ms";
     const InferredLink found = *infer(o, small_resolvers()).inferred;
+    EXPECT_FALSE(found.jump);
+    EXPECT_THAT(found.reading, HasSubstr("and 10.0 us latency (assumed)"));
     o.infer_link.reset();
     o.step_time = "300ms";
     std::array<char, 64> figures{};
@@ -66,6 +68,47 @@ TEST(RequestInfer, a_link_that_is_found_forecasts_the_step_it_was_found_from) {
         << training.gpus << " " << training.strategy << " "
         << (training.straggler == nullptr ? "" : training.straggler);
   }
+}
+
+// The forecast by bandwidth is looked over for its largest fall between two links a thousandth
+// apart: a step in the middle of it is given by neither side.
+TEST(RequestInfer, where_the_forecast_jumps_the_steps_on_both_sides_are_said) {
+  Options o = options_of({.params = "50M", .strategy = "zero=3"});
+  o.step_time = "120ms";
+  const auto step_over = [&](double gigabytes) {
+    std::array<char, 64> figures{};
+    std::snprintf(figures.data(), figures.size(), "%.12gGB/s,10us", gigabytes);
+    o.links = {figures.data()};
+    const ForecastDocument document = run(query_from(o, resolvers_of_figures()));
+    return document.rows.front().forecast.step_time_s.value;
+  };
+  double middle = 0;
+  double fall = 0;
+  double before = step_over(1);
+  for (double gigabytes = 1.001; gigabytes < 20; gigabytes *= 1.001) {
+    const double step = step_over(gigabytes);
+    if (before - step > fall) {
+      fall = before - step;
+      middle = (before + step) / 2;
+    }
+    before = step;
+  }
+  ASSERT_GT(fall, 5e-3 * middle);
+  o.step_time.reset();
+  o.links.clear();
+  std::array<char, 64> steps{};
+  std::snprintf(steps.data(), steps.size(), "t1=120ms,tn=%.9gs", middle);
+  o.infer_link = steps.data();
+  const InferredLink found = *infer(o, small_resolvers()).inferred;
+  ASSERT_TRUE(found.jump);
+  EXPECT_GT(found.jump->below.value(), middle);
+  EXPECT_LT(found.jump->above.value(), middle);
+  EXPECT_THAT(found.reading, HasSubstr("No bandwidth gives exactly that step"));
+  o.infer_link.reset();
+  o.step_time = "120ms";
+  const double gigabytes = found.bus_bandwidth.value() / 1e9;
+  EXPECT_NEAR(step_over(gigabytes * (1 - 1e-7)) / found.jump->below.value(), 1, 1e-5);
+  EXPECT_NEAR(step_over(gigabytes * (1 + 1e-7)) / found.jump->above.value(), 1, 1e-5);
 }
 
 TEST(RequestInfer, what_the_forecast_takes_besides_the_link_is_said_and_not_the_links) {

@@ -72,6 +72,7 @@ const std::vector<Rule> kRules = {
     {"predict/answer", kPredictRooms, kProgramLibraries, {}},
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
+    {"predict/check_link_file", kPredictRooms, kProgramLibraries, {}},
     {"validation/validate.cpp", kValidateRooms, kProgramLibraries, {}},
     {"validation/options", kValidateRooms, kProgramLibraries, {}},
     {"validation/program", kValidateRooms, kProgramLibraries, {}},

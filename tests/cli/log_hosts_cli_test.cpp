@@ -1,0 +1,152 @@
+// Logs whose rank lines name hosts, and logs that do not, on every path that takes one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/support/nccl_log.hpp"
+#include "tests/support/program_test.hpp"
+
+namespace ddpx {
+namespace {
+
+using test::nccl_log;
+using test::ProgramResult;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Words = std::vector<std::string>;
+
+ProgramResult predict(const Words& arguments) {
+  return test::run_program("ddpx-predict", arguments, "", "");
+}
+
+void expect_refusal(const ProgramResult& result, const Words& words) {
+  test::expect_refusal("ddpx-predict", result, words);
+}
+
+// Words with one blank between them, wherever the lines were broken.
+std::string unwrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+class LogHostsCli : public test::ProgramTest {};
+
+// 46 GB/s on 2 x 8 are 13 % of what NVLink and a NIC for each GPU give, and what one such NIC gives
+// to two GPUs: that is no explanation of a cluster.
+TEST_F(LogHostsCli, a_log_of_two_hosts_is_held_against_nodes_of_its_own_shape) {
+  const std::string log = write("two.log", nccl_log({8, 8}, 46));
+  for (const Words& more : {Words{}, Words{"--gpus", "2x8"}}) {
+    Words words{"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = predict(words);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.out,
+                AllOf(HasSubstr("16 ranks of 2 hosts"), HasSubstr("nvlink4+efa-3200 on 16 ranks"),
+                      HasSubstr("below the band"), Not(HasSubstr("what efa-3200 gives")),
+                      Not(HasSubstr("Assumed")), Not(HasSubstr("secret"))));
+  }
+  expect_refusal(predict({"--check-link", log, "--link", "nvlink4"}),
+                 {"--inter-link: is missing", "2 hosts, 8 on each (2x8)"});
+  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--json"}), {"(2x8)"});
+  expect_refusal(predict({"--check-link", log, "--inter-link", "efa-3200"}),
+                 {"--inter-link", "missing: --link"});
+  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200",
+                          "--gpus", "4x4"}),
+                 {"--gpus: '4x4'", "2 hosts, 8 on each (2x8)", "leave --gpus out"});
+  const ProgramResult json =
+      predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200", "--json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"hosts\": 2"), HasSubstr("\"ranks_per_host\": 8"),
+                              HasSubstr("\"assumptions\": []")));
+  EXPECT_THAT(predict({"--check-link", log}).out, HasSubstr("between nodes, inside: "));
+}
+
+TEST_F(LogHostsCli, hosts_of_one_rank_each_need_one_link) {
+  const std::string log = write("eight.log", nccl_log({1, 1, 1, 1, 1, 1, 1, 1}, 46));
+  const ProgramResult result = predict({"--check-link", log, "--link", "infiniband-ndr"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("the limit is the nodes' NICs"));
+}
+
+TEST_F(LogHostsCli, a_log_of_one_host_is_no_cluster_and_no_network) {
+  const std::string log = write("one.log", nccl_log({8}, 360));
+  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "roce-400",
+                          "--gpus", "2x4"}),
+                 {"--gpus: '2x4'", "8 ranks are on one host"});
+  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "roce-400"}),
+                 {"--inter-link: joins nodes", "on one host; leave it out"});
+  expect_refusal(predict({"--check-link", log, "--link", "roce-400"}),
+                 {"--link: 'roce-400' joins hosts", "on one host"});
+  EXPECT_EQ(predict({"--check-link", log, "--link", "nvlink4"}).exit_code, 0);
+  for (const Words& question : {Words{"--network", "mlp:width=1024"},
+                                Words{"--diagnose", "t1=100ms,t8=150ms", "--params", "350M"}}) {
+    Words words = question;
+    words.insert(words.end(), {"--link", log, "--gpus", "2x4"});
+    expect_refusal(predict(words), {"--link", "8 ranks of one host", "2x4", "--inter-link"});
+  }
+}
+
+TEST_F(LogHostsCli, hosts_of_unequal_size_are_no_layout) {
+  const std::string log = write("uneven.log", nccl_log({5, 3}, 46));
+  for (const Words& more : {Words{}, Words{"--link", "nvlink4"}}) {
+    Words words{"--check-link", log};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refusal(predict(words), {"8 ranks are on 2 hosts, not as many on each"});
+  }
+}
+
+TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {
+  const std::string log = write("bare.log", nccl_log({8, 8}, 46, false));
+  const auto said = [&](const Words& words) {
+    const ProgramResult result = predict(words);
+    EXPECT_NE(result.exit_code, 2) << result.err;
+    return unwrapped(result.out + result.err);
+  };
+  EXPECT_THAT(said({"--check-link", log}), HasSubstr("Assumed: the log does not say which hosts"));
+  EXPECT_THAT(said({"--check-link", log, "--link", "pcie4"}), HasSubstr("taken as one host"));
+  EXPECT_THAT(said({"--check-link", log, "--link", "infiniband-ndr"}),
+              HasSubstr("taken as one on each of 16 hosts"));
+  EXPECT_THAT(said({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200", "--gpus",
+                    "2x8", "--json"}),
+              HasSubstr("taken as 2 nodes of 8, as --gpus says"));
+  EXPECT_THAT(said({"--link", log, "--network", "mlp:width=1024", "--gpus", "16"}),
+              HasSubstr("taken as inside one host"));
+  EXPECT_THAT(said({"--link", log, "--network", "mlp:width=1024", "--gpus", "2x8"}),
+              HasSubstr("taken as 2x8 here"));
+  const std::string link = path("link.json");
+  const ProgramResult fitted =
+      test::run_program("ddpx-calibrate", {"--from", log, "-o", link}, "", "");
+  EXPECT_THAT(
+      unwrapped(fitted.out + fitted.err),
+      HasSubstr("does not say which hosts its ranks are on: taken as pcie inside one host"));
+  // The file has it still.
+  EXPECT_THAT(said({"--link", link, "--network", "mlp:width=1024", "--gpus", "2x8"}),
+              HasSubstr("taken as 2x8 here"));
+  const std::string one = path("one.json");
+  ASSERT_EQ(test::run_program("ddpx-calibrate",
+                              {"--from", write("one.log", nccl_log({16}, 46)), "-o", one}, "", "")
+                .exit_code,
+            0);
+  expect_refusal(predict({"--link", one, "--network", "mlp:width=1024", "--gpus", "2x8"}),
+                 {"--link", "16 ranks of one host"});
+}
+
+TEST_F(LogHostsCli, idle_nics_are_warned_of_by_every_question) {
+  const std::string log = write("two.log", nccl_log({8, 8}, 300));
+  for (const Words& question : {Words{"--check-link", log}, Words{"--network", "mlp:width=1024"},
+                                Words{"--diagnose", "t1=100ms,t16=120ms", "--params", "350M"}}) {
+    Words words = question;
+    words.insert(words.end(), {"--gpus", "2x8", "--link", "nvlink4", "--inter-link", "efa-3200",
+                               "--nics", "32", "--json"});
+    const ProgramResult result = predict(words);
+    EXPECT_THAT(result.err, HasSubstr("warning: --nics 32 is no faster than 8")) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("--nics 32 is no faster than 8"));
+  }
+}
+
+}  // namespace
+}  // namespace ddpx
