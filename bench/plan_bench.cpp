@@ -44,7 +44,9 @@ void diagnosis_of_three_counts(benchmark::State& state) {
   Resolvers names;
   Machine machine = io::find_machine("t4x2");
   names.machine = [&](const auto&) { return machine; };
-  names.link = [](const auto& name, const Machine&) { return link_from_figures("--link", *name); };
+  names.link = [](std::string_view, const auto& name, const Machine&) {
+    return link_from_figures("--link", *name);
+  };
   for (auto _ : state) benchmark::DoNotOptimize(diagnose(options, names));
 }
 BENCHMARK(diagnosis_of_three_counts)->Unit(benchmark::kMillisecond);

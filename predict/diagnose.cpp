@@ -196,7 +196,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
   }
   const int gpus = result.judged.gpus;
   if (names_link(c.options)) {
-    const BytesPerSecond named = link_of(c, gpus).bus_bandwidth();
+    const BytesPerSecond named = link_on(c, gpus, result).bus_bandwidth();
     if (named.value() > 0) result.named = named;
   }
   const Job job = job_on(c, gpus);

@@ -98,6 +98,16 @@ void check_decisions(const Options& o) {
          "varies what --require solves for; leave it out and name one --network");
 }
 
+// What judged steps had none of.
+void check_validation(const Options& o) {
+  if (!o.validation || o.infer_link || o.diagnose) return;
+  const std::string unlike = "cannot change the answer: no judged step had ";
+  refuse(o.imbalance || o.straggler, "--validation",
+         unlike + "--imbalance or --straggler; leave it out");
+  refuse(o.params.has_value(), "--validation", unlike + "a model known by --params; leave it out");
+  refuse(o.gpu.has_value(), "--validation", unlike + "a GPU that was not measured; leave it out");
+}
+
 void check_measured_model(const Options& o) {
   if (o.step_time && !o.params)
     throw InputError("--step-time", "needs --params, the size of the model that was timed");
@@ -189,13 +199,6 @@ void check(const Options& o) {
     if (o.links.size() > 1)
       throw InputError("--link", "names what the box should have; give it once");
   }
-  const std::string unlike = "cannot change the answer: no judged step had ";
-  refuse(o.validation && (o.imbalance || o.straggler), "--validation",
-         unlike + "--imbalance or --straggler; leave it out");
-  refuse(o.validation && o.params, "--validation",
-         unlike + "a model known by --params; leave it out");
-  refuse(o.validation && o.gpu, "--validation",
-         unlike + "a GPU that was not measured; leave it out");
   if (o.csv && o.json)
     throw InputError("--csv", "and --json are two formats of one answer; give one of them");
   if (o.csv && o.explain)
@@ -210,6 +213,7 @@ void check(const Options& o) {
       throw InputError("--infer-link",
                        "needs --params, the number of parameters whose gradients are exchanged");
   }
+  check_validation(o);
   check_decisions(o);
   check_diagnosis(o);
   check_decision(o);

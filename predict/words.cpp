@@ -149,8 +149,9 @@ std::string coverage_text(const LearnedErrors& errors) {
            (errors.networks == 1 ? " network" : " networks") +
            ": how that holds for others is not known)";
   const bool both = errors.speedup && errors.speedup->coverage;
-  return " (" + (both ? percent_text(*errors.speedup->coverage) + " and " : "") +
-         percent_text(*errors.step.coverage) + " hold of networks left out)";
+  return " (of steps of networks left out they hold " +
+         (both ? percent_text(*errors.speedup->coverage) + " and " : "") +
+         percent_text(*errors.step.coverage) + ")";
 }
 
 // How the steps lie to one side of the forecast, where nearly all do.

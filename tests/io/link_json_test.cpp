@@ -73,16 +73,16 @@ TEST(LinkJson, damaged_files_are_refused_by_path_and_value) {
         "\"relative_error\": -0.04",
         {"latency_s.relative_error: is -0.04"}},
        {"\"bandwidth_high_bytes_per_s\": 4100000000",
-        "\"bandwidth_high_bytes_per_s\": 1",
-        {"bandwidth_high_bytes_per_s: is 1", "bandwidth_low_bytes_per_s up"}}});
+        "\"bandwidth_high_bytes_per_s\": 1001",
+        {"bandwidth_high_bytes_per_s: is 1001", "bandwidth_low_bytes_per_s up"}}});
 }
 
 TEST(LinkJson, a_link_needs_a_curve_or_a_bandwidth_with_its_latency) {
   const std::string text = to_json(std::vector{test::figures_only()}, kContext);
   test::expect_refused(
       text, links_from_json,
-      {{"\"bandwidth_bytes_per_s\"",
-        "\"large_latency_s\"",
+      {{"\"bandwidth_bytes_per_s\": {\"value\": 25000000000",
+        "\"large_latency_s\": {\"value\": 0.001",
         {"links[0]: has neither \"curves\" nor \"bandwidth_bytes_per_s\""}},
        {"\"latency_s\"", "\"large_latency_s\"", {"links[0]: has no \"latency_s\""}}});
   test::expect_input_error(

@@ -353,6 +353,8 @@ TEST(MachineJson, every_rate_and_time_is_one_that_can_be) {
                                      {"multiply_s", 0, 1e-6},
                                      {"load_s", 0, 1e-6},
                                      {"kernel_costs.step_s", 0, 1e-3},
+                                     {"generations.step_s", 0, 1e-3},
+                                     {"l2_s", 0, 1e-6},
                                      {"store_s", 0, 1e-6},
                                      {"split_s", 0, 1},
                                      {"sum_s", 0, 1e-6},
@@ -386,6 +388,8 @@ TEST(MachineJson, every_rate_and_time_is_one_that_can_be) {
                                           "across",
                                           "batch_per_rank",
                                           "most_ranks",
+                                          "generation",
+                                          "hosts",
                                           "channels"};
   Machine machine = full_machine();
   machine.links.front().beside_memory = {0.3, 0.1, ""};

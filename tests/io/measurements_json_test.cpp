@@ -216,7 +216,7 @@ TEST(MeasurementsJson, a_sample_is_a_line) {
           "\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
           "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
           "\"tool\": \"nccl-tests\", \"reported\": {\"algorithm\": \"RING\", "
-          "\"protocol\": \"LL128\", \"channels\": 8}},\n"));
+          "\"protocol\": \"LL128\", \"channels\": 8}, \"hosts\": 2},\n"));
 }
 
 TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
@@ -301,6 +301,7 @@ TEST(MeasurementsJson, every_rate_and_time_is_one_that_can_be) {
                                           "blocks",
                                           "threads",
                                           "ranks",
+                                          "hosts",
                                           "shared_bytes",
                                           "channels",
                                           "batch_per_rank",

@@ -67,7 +67,7 @@ Comparison comparison() {
 
 std::string written() {
   const Comparison c = comparison();
-  return to_json(ValidationDocument{"t4x2", "fnv1a64:0", {"t4x2-runs"}, c, {}}, {{"os", "Linux"}});
+  return to_json(ValidationDocument{"t4x2", {"t4x2-runs"}, c, {}}, {{"os", "Linux"}});
 }
 
 void expect_summary(const Reader& from, double error) {
@@ -106,7 +106,6 @@ TEST(ValidationJson, a_row_has_the_forecast_the_measurement_and_the_error) {
   EXPECT_EQ(row.at("measured_step_time_s").at("high").number(), 1.1);
   EXPECT_EQ(row.at("error").number(), 0.023);
   EXPECT_EQ(row.at("regime").text(), "host_bound");
-  EXPECT_EQ(row.at("forecast_regime").text(), "host_bound");
   EXPECT_EQ(row.at("measured_speedup").number(), 1.4);
   EXPECT_TRUE(row.at("verdict_right").boolean());
   EXPECT_EQ(row.at("baseline_errors").at("B0").number(), -0.5);

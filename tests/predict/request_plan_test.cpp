@@ -192,7 +192,7 @@ TEST(RequestPlan, csv_carries_time_and_cost) {
       if (c == '"') quoted = !quoted;
       return c == ',' && !quoted;
     }));
-    cheapest += line.ends_with(",yes\r") ? 1 : 0;
+    cheapest += line.ends_with(",yes,\r") ? 1 : 0;
   }
   EXPECT_EQ(commas.size(), 1U);
   EXPECT_EQ(cheapest, 1);
@@ -222,9 +222,9 @@ TEST(Plans, a_link_of_a_price_file_that_nobody_knows_is_named_with_its_machine) 
   names.price_file = [](const std::string&) {
     return Prices{"", 0, {{"pair", 2, 0.3, "pcei"}, {"one", 1, 0.1, {}}}};
   };
-  names.link = [](std::string_view, const std::optional<std::string>& name,
+  names.link = [](std::string_view place, const std::optional<std::string>& name,
                   const Machine& machine) {
-    if (name && *name != "pcie") throw InputError("--link", "knows no link \"" + *name + "\"");
+    if (name && *name != "pcie") throw InputError(place, "knows no link \"" + *name + "\"");
     return machine.links.front();
   };
   Options o = question();

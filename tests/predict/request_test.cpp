@@ -101,7 +101,7 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   ASSERT_EQ(query(o).warnings.size(), 1U);
   EXPECT_NE(query(o).warnings.front().find("--nics 5 is no faster than 4"), std::string::npos);
   Resolvers slow = small_resolvers();
-  slow.link = [](const std::optional<std::string>& name, const Machine&) {
+  slow.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     Link link = test::figures_link();
     if (*name == "slow") link.bandwidth.value = BytesPerSecond(4e9);
     return link;
@@ -109,7 +109,7 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   o.inter_link = "slow";
   EXPECT_TRUE(query_from(o, slow).warnings.empty());
   o.inter_link = "pcie";  // measured, between the slots of one host
-  refused(o, {"--inter-link", "'pcie' was measured inside one host and joins no nodes"});
+  query_refused(o, {"--inter-link", "'pcie' was measured inside one host and joins no nodes"});
   o.gpus = "8";
   query_refused(o, {"--inter-link", "--gpus 2x8"});
   o.inter_link.reset();

@@ -318,7 +318,7 @@ TEST(Require, solves_for_nodes_and_for_models_known_by_their_step) {
 
 // More than the 72 counts that a smaller question looks at, and a network of one parameter.
 TEST(Require, looks_as_far_as_the_question_stands) {
-  Options o = require("speedup=20000");
+  Options o = requiring("speedup=20000");
   o.networks = {"mlp:width=1,depth=1,classes=1"};
   o.gpus = "4096x4";
   o.links = {"fast"};
@@ -334,7 +334,7 @@ TEST(Require, looks_as_far_as_the_question_stands) {
 
 // Where the host sets the pace no link changes anything.
 TEST(Require, what_changes_nothing_is_shown_as_it_is) {
-  Options o = require("speedup=1000");
+  Options o = requiring("speedup=1000");
   o.networks = {"mlp:width=8,depth=1"};
   o.engine = "torch";
   const ForecastDocument document = answer(o);
