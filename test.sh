@@ -71,11 +71,11 @@ tool_14() {
 format() {
   local tool
   tool=$(tool_14 clang-format) || { echo "no clang-format of version 14 here"; return 77; }
-  local file status=0
-  while IFS= read -r -d '' file; do
-    "$tool" --dry-run -Werror "$file" &>/dev/null || { status=1; echo "error: $tool -i $file"; }
-  done < <(cpp_files all)
-  return $status
+  local unlike
+  unlike=$(cpp_files all | xargs -0 -n 16 -P "$jobs" "$tool" --dry-run 2>&1 |
+    sed -n "s/:.*-Wclang-format-violations.*//p" | sort -u | sed "s/^/error: $tool -i /") ||
+    { echo "error: $tool could not be run on every file"; return 1; }
+  [[ -z $unlike ]] || { echo "$unlike"; return 1; }
 }
 
 # Headers are linted through the units in which they are compiled alone.

@@ -68,6 +68,15 @@ TEST_F(ValidateCli, says_the_verdict_first_and_fits_80_columns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
+TEST_F(ValidateCli, says_where_runs_are_of_another_gpu) {
+  const std::string runs = "validation/runs/t4x2.json";
+  const ProgramResult other = validate({"--machine", "h200x2", "--measured", runs});
+  EXPECT_THAT(other.err, testing::AllOf(HasSubstr("are of \"Tesla T4"),
+                                        HasSubstr("\"h200x2\" is \"NVIDIA H200\"")));
+  const ProgramResult same = validate({"--machine", "t4x2", "--measured", runs});
+  EXPECT_THAT(same.err, Not(HasSubstr("are of")));
+}
+
 TEST_F(ValidateCli, writes_reports_charts_and_trace_and_says_where) {
   const ProgramResult result =
       validate({"--machine", "t4x2", "--measured", kRuns, "--markdown", path("r.md"), "--html",

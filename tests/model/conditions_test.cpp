@@ -151,6 +151,26 @@ TEST(Conditions, cost_only_what_the_host_does_not_hide) {
   EXPECT_THAT(with_host(20), testing::Pointwise(testing::DoubleNear(1e-12), {0.0, 0.0, 20.0}));
 }
 
+TEST(Conditions, count_what_sharing_adds_to_a_host_that_sets_the_pace) {
+  // Without sharing the host takes 3 tensors x 4 s, with it 3 + 3 more: 6 of 18 s, though the
+  // device waits for none of the exchange.
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(4);
+  host.sync_per_tensor.value = Seconds(1);
+  host.per_bucket.value = Seconds(1);
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  Job job = one_bucket_per_tensor();
+  const Step s = step(m, line_link(0, 1e9), job);
+  ASSERT_DOUBLE_EQ(total(s), 18);
+  EXPECT_DOUBLE_EQ(s.host_sharing.value(), 6);
+  const Condition sharing = conditions(s, 0, job).front();
+  EXPECT_NEAR(sharing.lost, 6.0 / 18, 1e-12);
+  EXPECT_FALSE(sharing.holds());
+  job.strategy = parse_strategy("no-sync");
+  EXPECT_DOUBLE_EQ(total(step(m, line_link(0, 1e9), job)), 12);
+}
+
 TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
   const Job job = one_bucket_per_tensor();
   const Step s = step(machine(), line_link(0, 1e6), job);

@@ -140,18 +140,20 @@ TEST(Forecasts, know_which_way_a_kink_goes) {
               1e-9);
 }
 
+// Nine steps of other batches that took `ratio` times what was forecast.
+std::vector<JudgedStep> judged_steps(const Link& over, double ratio) {
+  const StepKind kind = kind_of(network().name, over.name, kJob, Regime::gpu_bound);
+  std::vector<JudgedStep> steps;
+  for (int i = 1; i <= 9; ++i)
+    steps.push_back({kind, "any", kJob.strategy, static_cast<double>(i), ratio, {}});
+  return steps;
+}
+
 TEST(Forecasts, take_a_learned_half_width_over_everything_else) {
   Machine m = machine(0.2);
   m.residual = 0.3;
   const Link over = link(2, 0.2);
-  std::vector<JudgedStep> steps;
-  for (int i = 0; i < 9; ++i)
-    steps.push_back({kind_of(network().name, over.name, kJob, Regime::gpu_bound),
-                     "any",
-                     kJob.strategy,
-                     1.0 + i,
-                     1.07,
-                     {}});
+  std::vector<JudgedStep> steps = judged_steps(over, 1.07);
   const Forecast alone = forecast(m, over, network(), kJob);
   Learned learned(steps);
   const ForecastOptions options{.learned = &learned};
@@ -175,6 +177,32 @@ TEST(Forecasts, take_a_learned_half_width_over_everything_else) {
   f = forecast(m, other, network(), kJob, options);
   EXPECT_FALSE(f.learned);
   EXPECT_DOUBLE_EQ(f.step_time_s.high, alone.step_time_s.high);
+}
+
+TEST(Forecasts, learn_nothing_of_a_step_that_its_data_paces) {
+  const Link over = link(2);
+  const Learned learned(judged_steps(over, 1.07));
+  Job job = kJob;
+  job.loader = Loader{job.samples_per_step() / 20, false};
+  const Forecast f = forecast(machine(), over, network(), job, {.learned = &learned});
+  EXPECT_DOUBLE_EQ(f.step_time_s.high, 20);
+  EXPECT_FALSE(f.learned);
+}
+
+TEST(Forecasts, outside_the_calibration_are_no_surer_than_the_constants_are) {
+  const Link over = link(2);
+  Machine m = machine();
+  m.residual = 0.1;
+  Job job = kJob;
+  job.batch_per_rank *= 64;  // which no product was measured at
+  const Forecast alone = forecast(m, over, network(), job);
+  ASSERT_TRUE(alone.extrapolated);
+  const Learned narrow(judged_steps(over, 1.001));
+  EXPECT_DOUBLE_EQ(forecast(m, over, network(), job, {.learned = &narrow}).step_time_s.high,
+                   alone.step_time_s.high);
+  const Learned wide(judged_steps(over, 4));
+  EXPECT_NEAR(forecast(m, over, network(), job, {.learned = &wide}).step_time_s.high,
+              4 * alone.step_time_s.value, 1e-9);
 }
 
 TEST(Forecasts, give_throughput_the_steps_interval_turned_round) {

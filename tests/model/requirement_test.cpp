@@ -115,6 +115,10 @@ TEST(UsefulGpus, stop_where_throughput_does_and_where_a_gpu_adds_half) {
   EXPECT_EQ(useful_gpus({1, 0.6}).most, 1);
   EXPECT_FALSE(useful_gpus({1, 0.6}).dips) << "nothing lies on the way";
   EXPECT_EQ(useful_gpus({}).most, 1);
+  // What a loader paces is the same on any count, but for the order of sums.
+  const UsefulGpus paced = useful_gpus({1, 1 - 1e-16, 1 + 2e-16, 1});
+  EXPECT_EQ(paced.most, 1);
+  EXPECT_FALSE(paced.dips);
 }
 
 TEST(ScaledLinks, move_lines_by_their_bandwidth_or_their_latency) {

@@ -54,6 +54,24 @@ TEST(Diagnose, a_step_the_link_explains_is_communications) {
               run.diagnosis.excess->value(), 0.01 * run.diagnosis.excess->value());
 }
 
+TEST(Diagnose, the_link_that_it_would_take_is_held_against_the_one_that_was_named) {
+  EXPECT_THAT(text_for(run_over("0.5GB/s,10us", "10GB/s,10us")),
+              HasSubstr("5.0 % of 10GB/s,10us's"));
+}
+
+TEST(Diagnose, a_wait_of_nothing_is_a_wait) {
+  Options o = run_of("t1=100ms,t4=180ms,data1=0,data4=80ms");
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::loader);
+}
+
+TEST(Diagnose, where_there_is_nothing_to_explain_no_cause_is_listed) {
+  Options o = run_of("t1=100ms,t4=101ms");
+  o.params = "350M";
+  o.links = {"1GB/s,10us"};
+  EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::none);
+  EXPECT_THAT(text_for(o), Not(HasSubstr("explains ")));
+}
+
 TEST(Diagnose, a_step_the_link_does_not_explain_is_not) {
   const Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::unexplained);

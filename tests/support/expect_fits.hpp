@@ -1,5 +1,5 @@
-// What every text of a program has to be: lines of 80 columns at the most, of nothing that a terminal
-// takes for a command, that do not end in spaces.
+// What every text of a program has to be: lines of 80 columns at the most, of nothing that a
+// terminal takes for a command, that do not end in spaces.
 #pragma once
 
 #include <gtest/gtest.h>
