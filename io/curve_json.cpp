@@ -19,7 +19,7 @@ CurvePoint point_of(const Reader& from) {
   from.only({"bytes", "time_s", "misfit"});
   CurvePoint point;
   point.bytes = Bytes(from.at("bytes").plausible(kSize));
-  point.time = Seconds(from.at("time_s").plausible(kMeasuredTime));
+  point.time = Seconds(from.at("time_s").time_of(point.bytes.value(), kLinkRate));
   if (const auto reason = from.find("misfit")) {
     point.misfit = true;
     point.reason = reason->text();

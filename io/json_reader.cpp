@@ -121,24 +121,23 @@ double Reader::between(double low, double high) const {
 
 double Reader::plausible(const Plausible& range) const {
   const auto* value = value_->as<double>();
-  const bool none = range.least == 0;
-  if (value == nullptr || !(*value > 0 || (none && *value == 0)))
-    refuse_value(none ? "a number from 0 up" : "a number above 0");
-  if (*value < range.least || *value > range.most) refuse_value("a number from " + text_of(range));
+  if (value == nullptr || !(range.least <= *value && *value <= range.most))
+    refuse_value("a number from " + text_of(range));
   return *value;
 }
 
-std::vector<double> Reader::times_of(double bytes, const Plausible& rate) const {
+double Reader::time_of(double bytes, const Plausible& rate) const {
   constexpr double kWaiting = 1;  // seconds: so long small messages may take
+  const double seconds = plausible(kMeasuredTime);
+  const double reached = bytes / seconds;
+  if (reached > rate.most || (seconds > kWaiting && reached < rate.least))
+    refuse_value("a time in which " + print_compact(bytes) + " bytes make " + text_of(rate));
+  return seconds;
+}
+
+std::vector<double> Reader::times_of(double bytes, const Plausible& rate) const {
   std::vector<double> values;
-  for (const Reader& element : filled()) {
-    const double seconds = element.plausible(kMeasuredTime);
-    const double reached = bytes / seconds;
-    if (reached > rate.most || (seconds > kWaiting && reached < rate.least))
-      element.refuse_value("a time in which " + print_compact(bytes) + " bytes make " +
-                           text_of(rate));
-    values.push_back(seconds);
-  }
+  for (const Reader& element : filled()) values.push_back(element.time_of(bytes, rate));
   return values;
 }
 

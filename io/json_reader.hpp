@@ -52,7 +52,8 @@ class Reader {
   [[nodiscard]] std::string label() const;
   [[nodiscard]] std::vector<std::string> texts() const;
   [[nodiscard]] std::vector<double> all_positive(const Plausible& range) const;
-  // Times of moving so many bytes, at a rate that can be.
+  // The time, or times, of moving so many bytes, at a rate that can be.
+  [[nodiscard]] double time_of(double bytes, const Plausible& rate) const;
   [[nodiscard]] std::vector<double> times_of(double bytes, const Plausible& rate) const;
   // An object whose members are all texts.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs() const;

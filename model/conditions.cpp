@@ -54,21 +54,31 @@ std::string_view name(ConditionKind kind) {
 
 bool Condition::holds() const { return lost < kNegligibleShare; }
 
-std::array<Condition, kConditions> conditions(const Step& step, double rank_spread,
-                                              const Job& job) {
+Job without_sharing(const Job& job) {
+  Job alone = job;
+  alone.strategy = Strategy{};
+  alone.strategy.micro_batches = job.strategy.micro_batches;
+  alone.strategy.sync = false;
+  return alone;
+}
+
+std::array<Condition, kConditions> conditions(const Step& step, const Step& unshared,
+                                              double rank_spread, const Job& job) {
   const double total = step.total().value();
   const double compute = sum(step, {Term::forward, Term::backward, Term::accumulation}).value();
   const double exchange = sum(step, {Term::exposed_communication, Term::contention, Term::copies,
                                      Term::compression, Term::framework})
                               .value();
   // The device with even, equally fast and well fed ranks.
-  const double device = total - sum(step, {Term::imbalance, Term::host, Term::loader}).value();
+  const auto device_of = [](const Step& s) {
+    return (s.total() - sum(s, {Term::imbalance, Term::host, Term::loader})).value();
+  };
   // The step waits for its data, as it waits for the host: what ends sooner only waits longer.
   const double fed = job.loader ? job.samples_per_step() / job.loader->rate(job.gpus) : 0;
+  const double device = device_of(step);
   const double pace = std::max(step.host.value(), fed);
-  // Without sharing the host has less to do.
-  const double pace_alone = std::max((step.host - step.host_sharing).value(), fed);
-  const double shared = (std::max(device, pace) - std::max(device - exchange, pace_alone)) / total;
+  const double alone = std::max({device_of(unshared), unshared.host.value(), fed});
+  const double shared = std::max(0.0, std::max(device, pace) - alone) / total;
   const auto waited = [&](double late) {
     return (std::max(device + late * compute, pace) - std::max(device, pace)) / total;
   };

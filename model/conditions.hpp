@@ -44,8 +44,12 @@ struct Condition {
 // A condition that costs less of the step than this holds: no decision turns on it.
 inline constexpr double kNegligibleShare = 0.05;
 
-// Of a step on several GPUs.
-[[nodiscard]] std::array<Condition, kConditions> conditions(const Step& step, double rank_spread,
-                                                            const Job& job);
+// The same job with no gradient shared, which is what communication costs are held against: a GPU
+// that never waits may run at another clock, and the host has less to do.
+[[nodiscard]] Job without_sharing(const Job& job);
+
+// Of a step on several GPUs; `unshared` is that of without_sharing(job).
+[[nodiscard]] std::array<Condition, kConditions> conditions(const Step& step, const Step& unshared,
+                                                            double rank_spread, const Job& job);
 
 }  // namespace ddpx

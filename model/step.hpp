@@ -73,7 +73,6 @@ struct Step {
   std::array<Seconds, kTerms> terms{};
   Seconds communication_busy{};  // a collective is running
   Seconds host{};                // what the host takes to issue the step, hidden or not
-  Seconds host_sharing{};        // of that, for sharing gradients
 
   [[nodiscard]] Seconds total() const;
   [[nodiscard]] Seconds term(Term t) const { return terms[static_cast<std::size_t>(t)]; }
@@ -193,7 +192,6 @@ class StepModel {
   struct HostTime {
     double seconds = 0;
     double error = 0;
-    double sharing = 0;  // share of `seconds` that is for sharing gradients
   };
   [[nodiscard]] HostTime host_time() const;
   // Forward and backward of one micro-batch; gradients are shared in it or not.

@@ -90,10 +90,8 @@ class Sum {
 }  // namespace
 
 StepModel::HostTime StepModel::host_time() const {
-  const auto host_time_of = [](const Sum& sum, double alone, const HostCosts* costs) -> HostTime {
-    const double seconds = sum.seconds();
-    return {seconds, std::hypot(sum.error(), costs != nullptr ? costs->spread : 0),
-            seconds > 0 ? 1 - alone / seconds : 0};
+  const auto host_time_of = [](const Sum& sum, const HostCosts* costs) -> HostTime {
+    return {sum.seconds(), std::hypot(sum.error(), costs != nullptr ? costs->spread : 0)};
   };
   // One launch for all of the step: some microseconds.
   if (job_.graphs) return {};
@@ -111,9 +109,8 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(k - 1, costs->extra_micro_batch);
     if (adamw) sum.add(tensors, costs->adamw_per_tensor);
   }
-  const double alone = sum.seconds();
-  if (costs == nullptr || alone == 0 || job_.gpus == 1 || !job_.strategy.sync)
-    return host_time_of(sum, alone, costs);
+  if (costs == nullptr || sum.seconds() == 0 || job_.gpus == 1 || !job_.strategy.sync)
+    return host_time_of(sum, costs);
   const double times = job_.strategy.synchronisations();
   if (job_.strategy.by_block()) {
     double launches = 0;
@@ -137,7 +134,7 @@ StepModel::HostTime StepModel::host_time() const {
     }
     if (job_.strategy.sharding != Sharding::none) sum.add(1, costs->per_bucket);
   }
-  return host_time_of(sum, alone, costs);
+  return host_time_of(sum, costs);
 }
 
 }  // namespace ddpx

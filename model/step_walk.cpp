@@ -236,7 +236,6 @@ Step StepModel::simulate(const Shift& shift, const Walk& walk, Timeline* timelin
   if (const HostTime host = host_time(); host.seconds > 0) {
     const double seconds = host.seconds * std::max(0.05, 1.0 + shift.of(Source::host) * host.error);
     step.host = Seconds(seconds);
-    step.host_sharing = host.sharing * step.host;
     add(step, Term::host, std::max(0.0, seconds - step.total().value()));
     c.span(Stream::host, "host", 0, 0, seconds);
   }

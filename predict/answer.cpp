@@ -27,15 +27,21 @@ std::string listing(const Options& options) {
   return machines_text(machines);
 }
 
+// Names in it are others'.
+void say(const std::ostringstream& talk) {
+  std::istringstream lines(talk.str());
+  for (std::string line; std::getline(lines, line);) std::cerr << printable(line) << "\n";
+}
+
 void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings)
-    std::cerr << "ddpx-predict: warning: " << warning << "\n";
+    std::cerr << "ddpx-predict: warning: " << printable(warning) << "\n";
 }
 
 Answer link_answer(const Options& options) {
   std::ostringstream talk;
   const LinkCheck result = check_link_file(options, resolvers(talk));
-  std::cerr << talk.str();
+  say(talk);
   warn(result.warnings);
   const std::string text = options.json ? io::to_json(result, io::provenance()) : result.text;
   return {text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
@@ -65,7 +71,7 @@ Answer forecast_answer(const Options& options) {
   } else {
     document = document_of(options, names);
   }
-  std::cerr << talk.str();
+  say(talk);
   warn(document.warnings);
   const bool unmet = document.unmet() || (options.deadline && !document.decision->row);
   const ExitCode code = unmet ? ExitCode::unmet : ExitCode::success;

@@ -73,11 +73,7 @@ std::string row_text(const ForecastDocument& document, const ForecastRow& row) {
     text +=
         wrapped("Ranks wait once, for the fullest or the slowest: the step has the larger cost.");
   if (row.forecast.step.term(Term::host).value() > 0)
-    text += wrapped(
-        std::string("The host sets the pace; what the device does meanwhile costs nothing") +
-        (row.forecast.step.host_sharing > Seconds{}
-             ? ", and sharing gradients what it adds to the host's work."
-             : "."));
+    text += wrapped("The host sets the pace; what the device does meanwhile costs nothing.");
   if (row.forecast.step.term(Term::loader).value() > 0)
     text +=
         wrapped("The loaders set the pace; what ends before their data is there costs nothing.");

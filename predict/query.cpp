@@ -32,8 +32,10 @@ ForecastRow row_of(const Setting& setting, const Network& network, const Job& jo
   row.rests_on = rests_on;
   if (job.gpus > 1) {
     row.amdahl = amdahl_through(job.gpus, row.forecast.speedup.value);
-    row.conditions =
-        conditions(row.forecast.step, machine.spread(job.samples_per_step() / job.gpus), job);
+    const Step unshared =
+        StepModel(machine, setting.products, setting.link, network, without_sharing(job)).run();
+    row.conditions = conditions(row.forecast.step, unshared,
+                                machine.spread(job.samples_per_step() / job.gpus), job);
   }
   row.plan = plan_in(setting, row.forecast, job);
   if (row.plan) row.plan->fits = gpu_memory_of(setting.query).holds(memory_needed(network, job));

@@ -163,12 +163,19 @@ std::string lean_text(const LearnedErrors& errors) {
 
 // What steps the intervals were learned from, and how well they hold.
 std::string learned_sentence(const ForecastDocument& document) {
-  std::map<std::tuple<StepKind, double>, const LearnedErrors*> all;
+  struct Group {
+    const LearnedErrors* errors;
+    std::set<std::string> strategies;
+  };
+  std::map<std::tuple<StepKind, double>, Group> all;
+  std::set<std::string> strategies;
   std::size_t rows = 0;
   for (const ForecastRow& row : document.rows) {
     if (!row.forecast.learned) continue;
     const LearnedErrors& errors = *row.forecast.learned;
-    all.emplace(std::tuple(errors.kind, errors.step.logarithm), &errors);
+    all.emplace(std::tuple(errors.kind, errors.step.logarithm), Group{&errors, {}})
+        .first->second.strategies.insert(describe(row.job.strategy));
+    strategies.insert(describe(row.job.strategy));
     ++rows;
   }
   if (rows == 0) return "";
@@ -178,7 +185,8 @@ std::string learned_sentence(const ForecastDocument& document) {
                           : std::to_string(rows) + " of " + std::to_string(document.rows.size())) +
                      " rows are what judged steps were missed by:";
   const char* separator = " ";
-  for (const auto& [key, errors] : all) {
+  for (const auto& [key, group] : all) {
+    const LearnedErrors* errors = group.errors;
     const StepKind& kind = errors->kind;
     text += separator + std::to_string(errors->steps) + " of " + short_name(kind.model) + " over " +
             short_name(kind.link) + " on " + std::to_string(kind.gpus) + " GPUs, " +
@@ -187,6 +195,13 @@ std::string learned_sentence(const ForecastDocument& document) {
     text += errors->speedup ? width_text(*errors->speedup)
                             : "as the constants' errors have it, for it was not measured";
     text += ", step " + width_text(errors->step) + coverage_text(*errors);
+    if (strategies.size() > 1) {
+      const char* before = " for ";
+      for (const std::string& strategy : group.strategies) {
+        text += before + strategy;
+        before = ", ";
+      }
+    }
     separator = "; ";
   }
   return text + ".";

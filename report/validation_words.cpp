@@ -59,7 +59,8 @@ bool beats(const BaselineSummary& baseline) {
          baseline.forecast_on_same_rows.p95_abs_error < baseline.summary.p95_abs_error;
 }
 
-std::string baseline_sentence(const std::vector<BaselineSummary>& baselines) {
+std::string baseline_sentence(const std::vector<BaselineSummary>& baselines, std::size_t rows) {
+  const std::string in = rows > 1 ? " in median and 95th percentile" : "";
   std::string beaten;
   std::string others;
   for (const BaselineSummary& baseline : baselines) {
@@ -67,11 +68,13 @@ std::string baseline_sentence(const std::vector<BaselineSummary>& baselines) {
     list += (list.empty() ? "" : ", ") + std::string(name(baseline.baseline));
   }
   if (others.empty())
-    return "The forecast is closer than every baseline (" + beaten +
-           "), in median and 95th percentile.";
+    return "The forecast is closer than every baseline (" + beaten + ")" + (in.empty() ? "" : ",") +
+           in + ".";
   if (beaten.empty())
-    return "No baseline is beaten in both median and 95th percentile: " + others + ".";
-  return "The forecast is closer than " + beaten + " in median and 95th percentile, but not than " +
+    return (in.empty() ? "No baseline is beaten: "
+                       : "No baseline is beaten in both median and 95th percentile: ") +
+           others + ".";
+  return "The forecast is closer than " + beaten + in + (in.empty() ? "" : ",") + " but not than " +
          others + ".";
 }
 
@@ -110,7 +113,7 @@ Callout::Tone tone(const ValidationFacts& facts) {
 
 std::vector<std::string> findings(const Comparison& comparison) {
   return {verdict_sentence(comparison.summary), interval_sentence(comparison.summary),
-          baseline_sentence(comparison.baselines)};
+          baseline_sentence(comparison.baselines, comparison.summary.rows)};
 }
 
 std::string words(Regime regime) {

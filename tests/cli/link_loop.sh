@@ -8,10 +8,10 @@ cd "$1"
 bin=$DDPX_BIN_DIR
 network=mlp:width=256,depth=4
 ip link set lo up
-"$bin/ddpx-calibrate" --ranks 2 --transport socket --widths 256 --batches 16 --budget 10s -o machine.json \
+"$bin/ddpx-calibrate" --ranks 2 --transport socket --widths 256 --batches 16 --budget 20s -o machine.json \
   --measurements measurements.json >&2
 tc qdisc add dev lo root tbf rate 250mbit burst 128kb latency 100ms
-"$bin/ddpx-calibrate" --ranks 2 --transport socket --only-link --collectives all_reduce --dtypes fp32 --budget 15s \
+"$bin/ddpx-calibrate" --ranks 2 --transport socket --only-link --collectives all_reduce --dtypes fp32 --budget 30s \
   --link slow -o slow.json --measurements slow-measurements.json >&2
 "$bin/ddpx-validate" --run --machine ./machine.json --transport socket --link slow=slow.json --network $network --batch 16 \
   --runs runs.json --json >validation.json

@@ -95,7 +95,8 @@ TEST(ForecastJson, a_row_has_the_names_that_others_read) {
 
 TEST(ForecastJson, decisions_are_written_with_their_rows) {
   ForecastDocument d = document();
-  d.rows[0].conditions = conditions(d.rows[0].forecast.step, 0, d.rows[0].job);
+  d.rows[0].conditions =
+      conditions(d.rows[0].forecast.step, d.rows[0].forecast.one_gpu_step, 0, d.rows[0].job);
   PlanQuestion question;
   question.samples = 1e6;
   question.critical = CriticalBatch{100, 400, false};

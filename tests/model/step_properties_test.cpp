@@ -163,7 +163,8 @@ TEST(EveryStep, is_never_faster_for_uneven_work_a_slow_rank_or_a_loader) {
           Loader{s.job.samples_per_step() / total * random.size(0.1, 10), random.chance(0.5)};
     const Step worse = StepModel(s.machine, s.link, s.network, s.job).run();
     ASSERT_GE(worse.total().value(), total * (1 - 1e-9));
-    for (const Condition& c : conditions(worse, s.machine.rank_spread, s.job)) {
+    const Step unshared = StepModel(s.machine, s.link, s.network, without_sharing(s.job)).run();
+    for (const Condition& c : conditions(worse, unshared, s.machine.rank_spread, s.job)) {
       ASSERT_GE(c.lost, -1e-12) << name(c.kind);
       ASSERT_LE(c.lost, 1) << name(c.kind);
       ASSERT_TRUE(std::isfinite(c.figure)) << name(c.kind);
