@@ -60,10 +60,12 @@ struct Explanation {
 // A list that does not change, of which copies are the same one: a long sweep has it once.
 class SharedTexts {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): what the standard calls them in every container
   using value_type = std::string;
   using const_reference = const std::string&;
   using const_iterator = std::vector<std::string>::const_iterator;
   using iterator = const_iterator;
+  // NOLINTEND(readability-identifier-naming)
 
   SharedTexts() : SharedTexts(std::vector<std::string>()) {}
   SharedTexts(std::initializer_list<std::string> texts)
