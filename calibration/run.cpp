@@ -57,7 +57,7 @@ Measurements measured_on(const MeasureRequest& request, Rank& rank) {
   rank.begin({0, 0, {}, "pairs of GPUs"});
   const std::vector<PairSample> pairs = backend->pairs();
   rank.begin({0, 0, {}, "a first look"});
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       request.plan, hardware.ranks, [&](const Operation& o) { return backend->supports(o); },
       first_look(*backend));
   Measurements measurements = opened(hardware, request.backend);

@@ -84,7 +84,8 @@ BesideSample beside_sample(Backend& backend, const Beside& beside, const std::st
 
 class Sweep {
  public:
-  Sweep(Backend& backend, const Plan& plan, Measurements& measurements, const SweepHooks& hooks)
+  Sweep(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
+        const SweepHooks& hooks)
       : backend_(backend), plan_(plan), measurements_(measurements), hooks_(hooks) {
     if (!measurements.links.empty()) link_ = measurements.links.back().name;
     for (const Task& task : plan.tasks) left_ += task.estimate;
@@ -237,7 +238,7 @@ class Sweep {
   }
 
   Backend& backend_;
-  const Plan& plan_;
+  const MeasurementPlan& plan_;
   Measurements& measurements_;
   const SweepHooks& hooks_;
   std::string link_;
@@ -279,7 +280,7 @@ Measurements opened(const Hardware& hardware, const std::string& name) {
   return measurements;
 }
 
-void sweep(Backend& backend, const Plan& plan, Measurements& measurements,
+void sweep(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
            const SweepHooks& hooks) {
   Sweep(backend, plan, measurements, hooks).run();
 }

@@ -27,7 +27,7 @@ struct SweepHooks {
 
 // Adds everything the plan names. Operations that turn out to take much longer than planned end it
 // early once the plan's budget is used up, and a note says how many were left.
-void sweep(Backend& backend, const Plan& plan, Measurements& measurements,
+void sweep(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
            const SweepHooks& hooks = {});
 
 }  // namespace ddpx

@@ -105,9 +105,9 @@ Rates first_look(Backend& backend) {
   return rates;
 }
 
-Plan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
-               const Rates& rates) {
-  Plan plan;
+MeasurementPlan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
+                          const Rates& rates) {
+  MeasurementPlan plan;
   plan.rates_origin = rates.origin;
   plan.budget = options.budget.value_or(standard_budget(options.effort));
   if (!(plan.budget.value() > 0) || !std::isfinite(plan.budget.value()))

@@ -62,7 +62,7 @@ struct Rates {
 [[nodiscard]] Rates first_look(Backend& backend);
 [[nodiscard]] Seconds estimate(const Rates& rates, const Operation& operation);
 
-struct Plan {
+struct MeasurementPlan {
   std::vector<Task> tasks;  // in the order to be done: the coarse grid first
   std::size_t left_out = 0;
   Seconds budget{};
@@ -73,10 +73,10 @@ struct Plan {
 using Supports = std::function<bool(const Operation&)>;
 
 // Throws InputError for options that make no sense or leave nothing to measure.
-[[nodiscard]] Plan make_plan(const PlanOptions& options, int ranks, const Supports& supports,
-                             const Rates& rates);
+[[nodiscard]] MeasurementPlan make_plan(const PlanOptions& options, int ranks,
+                                        const Supports& supports, const Rates& rates);
 
 // The plan for people: what, how many, how long.
-[[nodiscard]] std::string plan_text(const Plan& plan);
+[[nodiscard]] std::string plan_text(const MeasurementPlan& plan);
 
 }  // namespace ddpx

@@ -55,7 +55,7 @@ struct Row {
 
 }  // namespace
 
-std::string plan_text(const Plan& plan) {
+std::string plan_text(const MeasurementPlan& plan) {
   std::vector<std::string> order;
   std::map<std::string, Row> rows;
   std::set<double> widths;

@@ -18,7 +18,7 @@ using testing::Contains;
 using testing::HasSubstr;
 
 Measurements calibrated(FakeBackend& fake, const PlanOptions& options = {}) {
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       options, fake.hardware().ranks, [&](const Operation& o) { return fake.supports(o); },
       first_look(fake));
   Measurements measurements = opened(fake.hardware(), "fake");
@@ -147,7 +147,7 @@ TEST(Sweep, a_device_that_slows_over_the_calibration_is_noticed_and_said) {
 
 TEST(Sweep, finished_measurements_are_shown_before_every_task_and_at_the_end) {
   FakeBackend fake(test::known_machine(), "wire", 2);
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       {}, 2, [&](const Operation& o) { return fake.supports(o); }, usual_rates());
   std::vector<SweepProgress> seen;
   std::size_t products = 0;
@@ -168,7 +168,7 @@ TEST(Sweep, finished_measurements_are_shown_before_every_task_and_at_the_end) {
 
 TEST(Sweep, what_was_finished_before_a_failure_is_there) {
   FakeBackend fake(test::known_machine(), "wire", 2, {.fails_at_operation = 30});
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       {}, 2, [&](const Operation& o) { return fake.supports(o); }, usual_rates());
   Measurements measurements = opened(fake.hardware(), "fake");
   EXPECT_THROW(sweep(fake, plan, measurements), DeviceError);
@@ -183,7 +183,7 @@ TEST(Sweep, operations_that_take_longer_than_planned_end_it_at_the_budget_and_it
   PlanOptions options;
   options.effort = Effort::full;
   options.budget = Seconds(25);
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       options, 2, [&](const Operation& o) { return fake.supports(o); }, optimistic);
   Measurements measurements = opened(fake.hardware(), "fake");
   sweep(fake, plan, measurements);

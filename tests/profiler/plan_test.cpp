@@ -21,7 +21,7 @@ using testing::HasSubstr;
 bool everything(const Operation& /*unused*/) { return true; }
 
 template <class T>
-std::vector<T> of_kind(const Plan& plan) {
+std::vector<T> of_kind(const MeasurementPlan& plan) {
   std::vector<T> found;
   for (const Task& task : plan.tasks) {
     const auto* operation = std::get_if<Operation>(&task.work);
@@ -41,7 +41,7 @@ TEST(RefinementLevels, begin_at_the_ends_and_halve) {
 }
 
 TEST(Plan, a_quick_one_covers_every_pass_collective_and_memory_operation_and_fits_its_budget) {
-  const Plan plan = make_plan({}, 2, everything, usual_rates());
+  const MeasurementPlan plan = make_plan({}, 2, everything, usual_rates());
   std::set<Pass> passes;
   for (const Product& p : of_kind<Product>(plan)) passes.insert(p.pass);
   EXPECT_EQ(passes.size(), 3U);
@@ -103,7 +103,7 @@ TEST(Plan, a_link_alone_has_pairs_and_one_copy_on_gpus_and_neither_on_cores) {
     options.effort = Effort::full;
     options.compute = false;
     options.gpus = gpus;
-    const Plan plan = make_plan(options, 2, everything, usual_rates());
+    const MeasurementPlan plan = make_plan(options, 2, everything, usual_rates());
     std::size_t pairs = 0;
     for (const Task& task : plan.tasks) pairs += std::holds_alternative<Beside>(task.work) ? 1 : 0;
     EXPECT_EQ(pairs > 0, gpus);
@@ -114,16 +114,16 @@ TEST(Plan, a_link_alone_has_pairs_and_one_copy_on_gpus_and_neither_on_cores) {
 }
 
 TEST(Plan, its_estimate_is_the_sum_of_its_tasks) {
-  const Plan plan = make_plan({}, 2, everything, usual_rates());
+  const MeasurementPlan plan = make_plan({}, 2, everything, usual_rates());
   Seconds sum{};
   for (const Task& task : plan.tasks) sum += task.estimate;
   EXPECT_DOUBLE_EQ(sum.value(), plan.estimate.value());
 }
 
 TEST(Plan, a_shorter_budget_leaves_out_finer_points_and_keeps_the_ends_of_every_axis) {
-  const Plan whole = make_plan({.effort = Effort::full}, 2, everything, usual_rates());
-  const Plan cut = make_plan({.effort = Effort::full, .budget = whole.estimate * 0.5}, 2,
-                             everything, usual_rates());
+  const MeasurementPlan whole = make_plan({.effort = Effort::full}, 2, everything, usual_rates());
+  const MeasurementPlan cut = make_plan({.effort = Effort::full, .budget = whole.estimate * 0.5}, 2,
+                                        everything, usual_rates());
   EXPECT_LT(cut.tasks.size(), whole.tasks.size());
   EXPECT_EQ(cut.tasks.size() + cut.left_out, whole.tasks.size() + whole.left_out);
   EXPECT_LE(cut.estimate, whole.estimate * 0.5);
@@ -139,13 +139,13 @@ TEST(Plan, a_budget_below_the_coarsest_grid_is_refused_with_what_it_takes) {
 }
 
 TEST(Plan, one_rank_measures_no_collectives) {
-  const Plan plan = make_plan({}, 1, everything, usual_rates());
+  const MeasurementPlan plan = make_plan({}, 1, everything, usual_rates());
   EXPECT_TRUE(of_kind<CollectiveCall>(plan).empty());
   for (const Task& task : plan.tasks) EXPECT_FALSE(std::holds_alternative<Beside>(task.work));
 }
 
 TEST(Plan, without_compute_it_measures_the_link_alone) {
-  const Plan plan = make_plan({.compute = false}, 2, everything, usual_rates());
+  const MeasurementPlan plan = make_plan({.compute = false}, 2, everything, usual_rates());
   EXPECT_TRUE(of_kind<Product>(plan).empty());
   EXPECT_TRUE(of_kind<Copy>(plan).empty());
   EXPECT_FALSE(of_kind<CollectiveCall>(plan).empty());
@@ -157,7 +157,7 @@ TEST(Plan, lists_given_replace_the_usual_ones) {
   options.batches = {8};
   options.collectives = {Collective::all_gather};
   options.dtypes = {DType::fp32};
-  const Plan plan = make_plan(options, 2, everything, usual_rates());
+  const MeasurementPlan plan = make_plan(options, 2, everything, usual_rates());
   std::set<double> widths;
   for (const Product& p : of_kind<Product>(plan)) {
     widths.insert(p.in);
@@ -172,13 +172,13 @@ TEST(Plan, fp16_shards_are_measured_when_asked_for_by_name) {
   PlanOptions options;
   options.collectives = {Collective::all_gather};
   options.dtypes = {DType::fp16};
-  const Plan plan = make_plan(options, 2, everything, usual_rates());
+  const MeasurementPlan plan = make_plan(options, 2, everything, usual_rates());
   for (const CollectiveCall& c : of_kind<CollectiveCall>(plan)) EXPECT_EQ(c.dtype, DType::fp16);
   EXPECT_FALSE(of_kind<CollectiveCall>(plan).empty());
 }
 
 TEST(Plan, what_the_backend_does_not_support_is_not_planned) {
-  const Plan plan = make_plan(
+  const MeasurementPlan plan = make_plan(
       {}, 2, [](const Operation& o) { return std::holds_alternative<Copy>(o); }, usual_rates());
   EXPECT_EQ(of_kind<Copy>(plan).size(), plan.tasks.size());
 }
@@ -195,7 +195,7 @@ TEST(Plan, with_nothing_supported_it_is_refused) {
 TEST(Plan, on_a_slow_link_messages_that_take_seconds_are_left_out) {
   Rates slow = usual_rates();
   slow.bus = BytesPerSecond(4e6);
-  const Plan plan = make_plan({.budget = Seconds(600)}, 2, everything, slow);
+  const MeasurementPlan plan = make_plan({.budget = Seconds(600)}, 2, everything, slow);
   double largest = 0;
   for (const CollectiveCall& c : of_kind<CollectiveCall>(plan)) {
     largest = std::max(largest, c.bytes.value());
@@ -222,7 +222,7 @@ TEST(FirstLook, finds_the_speeds_of_a_known_machine) {
 }
 
 TEST(PlanText, names_kinds_counts_times_and_what_was_left_out) {
-  const Plan plan =
+  const MeasurementPlan plan =
       make_plan({.effort = Effort::full, .budget = Seconds(20)}, 2, everything, usual_rates());
   const std::string text = plan_text(plan);
   EXPECT_THAT(text, HasSubstr("products in fp32"));
