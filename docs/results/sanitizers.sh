@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # compute-sanitizer (NVIDIA, "Compute Sanitizer") over the tests on GPUs: memcheck, racecheck,
-# initcheck and synccheck, one rank alone and two together. Exits with 1 where a tool finds anything,
-# and with 2 where it cannot run here at all (gVisor refuses it the device).
+# initcheck and synccheck, one rank alone and two together (on one GPU as two "hosts"). Exits with 1
+# where a tool finds anything, and with 2 where it cannot run here at all (gVisor refuses it the device).
 #
 #   docs/results/sanitizers.sh [TOOL...]    some minutes on two GPUs; one tool alone is faster
 #
@@ -19,6 +19,7 @@ command -v compute-sanitizer >/dev/null || {
 }
 kernels='CudaKernels.*:AdamW*:Autocast*'
 together='Training*'
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 failed=0
@@ -26,10 +27,11 @@ for tool in "${tools[@]}"; do
   options=(--tool "$tool" --error-exitcode 9 --print-limit 5)
   [[ $tool == racecheck || $tool == initcheck ]] && options+=(--kernel-name-exclude kernel_substring=nccl)
   for ranks in 1 2; do
-    filter=$kernels
+    filter=$kernels apart=()
     ((ranks == 2)) && filter=$together
+    ((ranks > gpus)) && apart=(--hosts)
     log=$out/$tool-$ranks
-    tests/profiler/cuda/run_ranks.sh "$ranks" compute-sanitizer "${options[@]}" "$program" \
+    tests/profiler/cuda/run_ranks.sh "${apart[@]}" "$ranks" compute-sanitizer "${options[@]}" "$program" \
       --gtest_filter="$filter" >"$log" 2>&1
     status=$?
     if grep -q "Device not supported" "$log"; then

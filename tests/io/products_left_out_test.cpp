@@ -171,7 +171,7 @@ TEST(ProductsLeftOut, are_forecast_from_the_other_widths) {
 }
 
 // One-GPU steps say what products take inside a step, and scale them; kernel costs are scaled with
-// them (calibration/fit_compute.cpp).
+// them (calibration/step_products.cpp).
 TEST(KernelCosts, are_those_of_the_products_as_steps_scale_them) {
   const Measurements measurements = io::measurements_from_json(io::read_text(kShipped), kShipped);
   FitReport report;

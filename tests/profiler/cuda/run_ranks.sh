@@ -2,7 +2,7 @@
 # run_ranks.sh RANKS PROGRAM [ARGUMENT...]: one process per GPU of this host, joined as a RankJob
 # would join them. Fails when any of them does; the others then have 20 s to end by themselves.
 # run_ranks.sh --hosts RANKS PROGRAM ...: every rank on a "host" of its own (NCCL_HOSTID), started as
-# torchrun would on each.
+# torchrun would on each. Hosts share GPUs where there are fewer: all but times can be tested so.
 set -uo pipefail
 hosts=
 if [[ $1 == --hosts ]]; then
@@ -12,8 +12,8 @@ fi
 ranks=$1
 shift
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
-if ((gpus < ranks)); then
-  echo "skipped: $ranks GPUs are needed, this host has $gpus"
+if ((gpus < (hosts ? 1 : ranks))); then
+  echo "skipped: $((hosts ? 1 : ranks)) GPUs are needed, this host has $gpus"
   exit 0
 fi
 DDPX_JOB_DIRECTORY=$(mktemp -d)
@@ -28,7 +28,7 @@ fi
 pids=()
 for ((rank = 0; rank < ranks; ++rank)); do
   if [[ $hosts ]]; then
-    RANK=$rank CUDA_VISIBLE_DEVICES=$rank NCCL_HOSTID=host$rank "$@" &
+    RANK=$rank CUDA_VISIBLE_DEVICES=$((rank % gpus)) NCCL_HOSTID=host$rank "$@" &
   else
     DDPX_RANK=$rank "$@" &
   fi
