@@ -92,6 +92,7 @@ class Case {
 void measure_step(cuda::CudaDevice& device, double width, double batch, DType dtype, int times) {
   const Network network = mlp({.width = width, .depth = 8});
   Job job;
+  job.gpus = 1;
   job.batch_per_rank = batch;
   job.dtype = dtype;
   job.engine = Engine::native;

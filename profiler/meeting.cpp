@@ -26,14 +26,13 @@
 namespace ddpx {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr const char* kPortVariable = "DDPX_MEETING_PORT";
 constexpr int kPortsAbove = 29;
 constexpr std::uint64_t kMagic = 0x6464'7078'6d65'6574;  // "ddpxmeet"
 constexpr std::chrono::milliseconds kPause{20};
 
-// First thing a rank says: a stranger on the port, or a rank of another job, is turned away.
+// First thing a rank says, and rank 0's answer; a stranger on the port, or a rank of another job,
+// is turned away instead.
 struct Hello {
   std::uint64_t magic = kMagic;
   std::uint64_t token = 0;
@@ -183,15 +182,20 @@ Meeting::Meeting(const RankPlace& place, Seconds patience)
     if (!where.file.empty()) std::remove(where.file.c_str());
     return;
   }
-  const auto end = Clock::now() + std::chrono::duration<double>(patience.value());
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(patience.value()));
+  const std::string host = where.host.empty() ? "this host" : where.host;
+  bool turned_away = false;
   while (peers_.empty()) {
     const int port = where.file.empty() ? where.port : port_in(where.file);
-    if (port > 0) join(where.host, port, token);
+    if (port > 0) turned_away |= join(where.host, port, token, end) == Answer::turned_away;
     if (!peers_.empty()) break;
     if (Clock::now() > end)
       fail("rank " + std::to_string(rank_) + " looking for rank 0",
-           "it is not at " + (where.host.empty() ? "this host" : where.host) + " within " +
-               std::to_string(static_cast<int>(patience.value())) + " s");
+           (turned_away ? "what answers at " + host + " is another job's rank 0, or has a rank " +
+                              std::to_string(rank_) + " already"
+                        : "it is not at " + host + " within " +
+                              std::to_string(static_cast<int>(patience.value())) + " s"));
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -227,18 +231,29 @@ void Meeting::accept_all(int listener, std::uint64_t token, Seconds patience) {
     const timeval never{0, 0};
     ::setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof never);
     say_at_once(peer);
+    send_all(peer, std::as_bytes(std::span(&kMagic, 1)));
     peers_[hello.rank - 1] = peer;
     --missing;
   }
 }
 
-void Meeting::join(const std::string& host, int port, std::uint64_t token) {
+Meeting::Answer Meeting::join(const std::string& host, int port, std::uint64_t token,
+                              Clock::time_point end) {
   const int peer = connected(host, port);
-  if (peer < 0) return;
+  if (peer < 0) return Answer::none;
   say_at_once(peer);
   const Hello hello{kMagic, token, static_cast<std::uint64_t>(rank_)};
-  send_all(peer, std::as_bytes(std::span(&hello, 1)));
-  peers_ = {peer};
+  std::uint64_t answer = 0;
+  const bool sent = ::send(peer, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello;
+  pollfd waiting{peer, POLLIN, 0};
+  while (sent && Clock::now() < end && ::poll(&waiting, 1, 100) <= 0) continue;
+  if (sent && ::recv(peer, &answer, sizeof answer, MSG_DONTWAIT) == sizeof answer &&
+      answer == kMagic) {
+    peers_ = {peer};
+    return Answer::welcome;
+  }
+  ::close(peer);
+  return Answer::turned_away;
 }
 
 void Meeting::barrier() {

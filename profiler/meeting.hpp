@@ -7,7 +7,9 @@
 // launcher's), and the others look for it at MASTER_ADDR.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +40,9 @@ class Meeting {
 
  private:
   void accept_all(int listener, std::uint64_t token, Seconds patience);
-  void join(const std::string& host, int port, std::uint64_t token);
+  using Clock = std::chrono::steady_clock;
+  enum class Answer { none, turned_away, welcome };
+  Answer join(const std::string& host, int port, std::uint64_t token, Clock::time_point end);
 
   int rank_;
   int ranks_;

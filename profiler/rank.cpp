@@ -46,6 +46,7 @@ Rank::Rank(RankPlace place, std::string program)
       board_path_(has_launcher() ? place_.directory + "/" + kBoardName : own_board(place_)),
       board_(board_path_, place_.ranks_on_host) {
   results_ = has_launcher() ? place_.directory + "/" + kResultsName : board_path_ + ".json";
+  if (!has_launcher()) board_.clear_ended();
   board_.arrive(place_.rank_on_host, place_.rank);
   the_board = &board_;
   the_place = place_.rank_on_host;

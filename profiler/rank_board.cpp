@@ -113,7 +113,7 @@ std::vector<RankStatus> RankBoard::look() const {
     // Alive before state: a rank that leaves in between is then seen as one that left, not as one
     // that vanished.
     status.alive = is_alive(s.pid);
-    status.state = static_cast<RankState>(s.state.load());
+    status.state = s.pid == 0 ? RankState::absent : static_cast<RankState>(s.state.load());
     status.rank = status.state == RankState::absent ? place : s.rank.load();
     status.waiting = s.waiting != 0;
     status.since_beat = seconds(std::max<std::int64_t>(0, time - s.beat));
@@ -135,9 +135,20 @@ std::vector<int> RankBoard::processes() const {
   return pids;
 }
 
+// By the number of the process alone, so that a rank that arrives meanwhile is not taken away.
+void RankBoard::clear_ended() {
+  for (int place = 0; place < ranks_; ++place) {
+    std::int32_t pid = slot(place).pid;
+    if (pid > 0 && !is_alive(pid)) slot(place).pid.compare_exchange_strong(pid, 0);
+  }
+}
+
 void RankBoard::arrive(int place, int rank) {
   Slot& s = slot(place);
   s.rank = rank;
+  s.waiting = 0;
+  s.ticks = 0;
+  put(s.problem, "");
   s.beat = s.tick = now();
   s.pid = ::getpid();
   s.state = static_cast<std::int32_t>(RankState::running);

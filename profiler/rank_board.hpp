@@ -26,6 +26,9 @@ class RankBoard {
   // Process ids of the ranks that have come.
   [[nodiscard]] std::vector<int> processes() const;
 
+  // Empties the places of processes that are gone: they are those of an earlier job of that name.
+  void clear_ended();
+
   // A rank's own place.
   void arrive(int place, int rank);
   void beat(int place);

@@ -69,7 +69,10 @@ std::optional<RankPlace> place_by_any() {
   }
   // Shells and notebooks keep RANK for themselves now and then; a launcher says where to meet.
   if (text_of("LOCAL_RANK").empty() || text_of("MASTER_ADDR").empty()) return std::nullopt;
-  return place_by(kTorchrun);
+  auto place = place_by(kTorchrun);
+  // torchrun calls every run "none" that was given no id: where its ranks meet tells runs apart.
+  if (place) place->job += "." + text_of("MASTER_ADDR") + "." + text_of("MASTER_PORT");
+  return place;
 }
 
 }  // namespace

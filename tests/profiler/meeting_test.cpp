@@ -107,12 +107,9 @@ TEST_F(MeetingOfThreads, turns_strangers_away) {
   std::filesystem::copy_file(directory_ + "/" + kMeetingName, other + "/" + kMeetingName);
   RankPlace stranger = place(1, 2);
   stranger.directory = other;
-  EXPECT_THROW(
-      {
-        Meeting meeting(stranger, Seconds(2));
-        meeting.barrier();
-      },
-      DeviceError);
+  EXPECT_THAT([&] { Meeting(stranger, Seconds(0.5)); },
+              testing::ThrowsMessage<DeviceError>(testing::HasSubstr(
+                  "looking for rank 0: what answers at this host is another job's rank 0")));
   Meeting right(place(1, 2), Seconds(20));
   zero.join();
   std::filesystem::remove_all(other);
@@ -139,8 +136,11 @@ TEST(RankPlaceOfLaunchers, is_read_from_each_of_them) {
                               {"WORLD_SIZE", "8"},
                               {"LOCAL_RANK", "1"},
                               {"LOCAL_WORLD_SIZE", "4"},
-                              {"MASTER_ADDR", "host"}});
+                              {"MASTER_ADDR", "host"},
+                              {"MASTER_PORT", "29500"},
+                              {"TORCHELASTIC_RUN_ID", "none"}});
   ASSERT_TRUE(torchrun);
+  EXPECT_EQ(torchrun->job, "none.host.29500");
   EXPECT_EQ(torchrun->rank, 5);
   EXPECT_EQ(torchrun->rank_on_host, 1);
   EXPECT_EQ(torchrun->ranks_on_host, 4);
@@ -152,6 +152,15 @@ TEST(RankPlaceOfLaunchers, is_read_from_each_of_them) {
   ASSERT_TRUE(srun);
   EXPECT_EQ(srun->rank, 3);
   EXPECT_EQ(srun->job, "77.2");
+  // By hand, on two hosts: no process is there that would be the same on both.
+  const auto by_hand = with({{"RANK", "1"},
+                             {"WORLD_SIZE", "2"},
+                             {"LOCAL_RANK", "0"},
+                             {"LOCAL_WORLD_SIZE", "1"},
+                             {"MASTER_ADDR", "host"},
+                             {"MASTER_PORT", "29500"}});
+  ASSERT_TRUE(by_hand);
+  EXPECT_EQ(by_hand->job, ".host.29500");
   // A batch script is no rank, and a shell's RANK no launcher.
   EXPECT_FALSE(with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}));
   EXPECT_FALSE(with({{"RANK", "0"}, {"WORLD_SIZE", "2"}}));

@@ -1,5 +1,6 @@
 """rows.py, runs.py, run.py's order: what is run, in which order, and the file of it."""
 
+import argparse
 import collections
 import os
 import random
@@ -14,11 +15,12 @@ from support import ROOT, Folder
 
 from ddpx_torch.errors import InputError
 from ddpx_torch.files import read_json, write_json
+from ddpx_torch.join import ranks_here
 from ddpx_torch.launch import Job, in_turn
 from ddpx_torch.mates import FolderStore
 from ddpx_torch.measure import host_rows
 from ddpx_torch.rows import in_random_order, rows_from_file, sweep, with_one_gpu_rows
-from ddpx_torch.run import recorded_rows, visits_of
+from ddpx_torch.run import choose_device, recorded_rows, visits_of
 from ddpx_torch.runner import Runner
 from ddpx_torch.runs import Campaign, merged
 
@@ -27,6 +29,20 @@ ROW = {"network": "mlp:width=32", "gpus": 2, "link": "tcp", "strategy": "ddp", "
 
 def runs(rows):
     return {"schema": "ddpx.runs", "schema_version": 1, "context": {}, "name": "n", "source": "s", "rows": rows, "notes": []}
+
+
+class Hosts(unittest.TestCase):
+    def test_under_a_launcher_a_host_needs_a_gpu_for_each_of_its_own_ranks(self):
+        options = argparse.Namespace(device="auto")
+        for ranks, gpus, fits in (("1", 1, True), ("4", 4, True), ("2", 1, False)):
+            with self.subTest(ranks=ranks), mock.patch("torch.cuda.device_count", return_value=gpus):
+                with mock.patch.dict(os.environ, WORLD_SIZE="8", LOCAL_WORLD_SIZE=ranks):
+                    if fits:
+                        self.assertEqual(choose_device(options, ranks_here()), "cuda")
+                    else:
+                        self.assertRaisesRegex(InputError, "on this host and PyTorch sees 1", choose_device, options, ranks_here())
+        with mock.patch.dict(os.environ, LOCAL_WORLD_SIZE="two"):
+            self.assertRaisesRegex(InputError, "LOCAL_WORLD_SIZE: is 'two'", ranks_here)
 
 
 class Rows(Folder):

@@ -20,6 +20,14 @@ def place():
     return tuple(map(int, values))
 
 
+def ranks_here():
+    """Ranks that the launcher has started on this host, each with a GPU of its own."""
+    value = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    if not (value.isascii() and value.isdigit() and int(value)):
+        raise InputError("LOCAL_WORLD_SIZE", f"is {quoted(value)}; a number of ranks is needed")
+    return int(value)
+
+
 def run_as_rank(runner, rows, where):
     """Trains the rows on the ranks that are there; True on the rank that holds the reports."""
     rank, local, world = where

@@ -9,7 +9,7 @@ from dataclasses import replace
 from .errors import DeviceError, InputError, quoted
 from .files import check_writable
 from .flags import count_of, list_of, seconds_of
-from .join import place, run_as_rank
+from .join import place, ranks_here, run_as_rank
 from .launch import Interrupted, signals_end_it
 from .networks import parse_network
 from .progress import Progress
@@ -134,7 +134,7 @@ def choose_device(options, gpus):
     if not have:
         return "cpu"
     if gpus > have:
-        raise InputError("--gpus", f"asks for {gpus} GPUs and PyTorch sees {have}; --device cpu trains on CPU ranks")
+        raise InputError("--gpus", f"asks for {gpus} GPUs on this host and PyTorch sees {have}; --device cpu trains on CPU ranks")
     return "cuda"
 
 
@@ -212,7 +212,7 @@ def run(options):
     processes = count_of("--processes", options.processes, 1000)
     per_process = count_of("--rows-per-process", options.rows_per_process) if options.rows_per_process else None
     seed = count_of("--seed", options.seed, 10**9, 0)
-    device = choose_device(options, max(row.gpus for row in rows))
+    device = choose_device(options, ranks_here() if where else max(row.gpus for row in rows))
     if options.compile:
         check_compiles("--compile")
     rows, transports = _rows_and_transports(options, device, rows)
