@@ -15,6 +15,12 @@ JsonObject candidate_json(const LinkBand& candidate) {
   return members;
 }
 
+JsonArray candidates_json(const std::vector<LinkBand>& candidates) {
+  JsonArray array;
+  for (const LinkBand& candidate : candidates) array.emplace_back(candidate_json(candidate));
+  return array;
+}
+
 JsonValue optional_candidate(const std::optional<LinkBand>& candidate) {
   return candidate ? JsonValue(candidate_json(*candidate)) : JsonValue();
 }
@@ -62,11 +68,9 @@ std::string to_json(const LinkCheck& check, const Context& context) {
   members.emplace_back("verdict", check.expected ? JsonValue(verdict_of(check)) : JsonValue());
   members.emplace_back("reduced_in_switch", check.in_switch);
   members.emplace_back("looks_like", optional_candidate(check.looks_like));
+  members.emplace_back("also_looks_like", candidates_json(check.also_like));
   members.emplace_back("likely_faults", array_json(check.faults));
-  JsonArray candidates;
-  for (const LinkBand& candidate : check.candidates)
-    candidates.emplace_back(candidate_json(candidate));
-  members.emplace_back("candidates", std::move(candidates));
+  members.emplace_back("candidates", candidates_json(check.candidates));
   members.emplace_back("warnings", array_json(check.warnings));
   return print(std::move(members));
 }

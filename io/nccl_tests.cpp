@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t kTitleLines = 2000;
 
 bool usable(const ImportedTable& table) {
-  return table.kind && table.dtype && !table.points.empty();
+  return table.kind && table.dtype && !table.points.empty() && table.ranks >= 2 &&
+         !table.host_time && !nccl::uneven(table);
 }
 
 // The reductions to take: the sum where there is one, else whatever there is.
@@ -40,24 +41,28 @@ std::string refusal(const NcclImport& import) {
       continue;
     }
     if (table.kind != Collective::all_reduce) {
-      others.insert(nccl::table_text(table, import));
+      others.insert(table_text(table, import));
     } else if (!table.dtype) {
       return fmt::format(
           "{}: not a gradient's type; accepted: float, half, bfloat16; run nccl-tests with -d "
           "float",
-          nccl::table_text(table, import));
+          table_text(table, import));
     } else if (table.ranks == 0) {
       return fmt::format(
           "{}: the rank count is not in the file and its bandwidths are too small to tell; add a "
           "line \"nranks N\" above "
           "the table",
-          nccl::table_text(table, import));
+          table_text(table, import));
     } else if (table.ranks < 2) {
-      return fmt::format("{}: one rank has no link; run on two or more",
-                         nccl::table_text(table, import));
+      return fmt::format("{}: one rank has no link; run on two or more", table_text(table, import));
     } else if (table.host_time) {
       return fmt::format("{}: times are the host's calls; run nccl-tests without -C",
-                         nccl::table_text(table, import));
+                         table_text(table, import));
+    } else if (nccl::uneven(table)) {
+      return fmt::format(
+          "{}: the ranks are on {} hosts, not as many on each, which no layout of --gpus "
+          "describes; run all_reduce_perf on as many of each",
+          table_text(table, import), table.hosts);
     }
   }
   if (!others.empty()) {
@@ -67,7 +72,7 @@ std::string refusal(const NcclImport& import) {
   }
   std::string text = "holds no row of measurements";
   if (!import.tables.empty() && import.tables.front().ranks > 0) {
-    text += fmt::format(", only the header of {}", nccl::table_text(import.tables.front(), import));
+    text += fmt::format(", only the header of {}", table_text(import.tables.front(), import));
   }
   if (!import.dropped.empty()) {
     text +=
@@ -124,15 +129,29 @@ NcclImport read_nccl_tests(std::string_view text, std::string_view place) {
   return import;
 }
 
+std::string table_text(const ImportedTable& table, const NcclImport& import) {
+  std::string text = table.collective;
+  if (!table.dtype_name.empty()) text += " of " + table.dtype_name;
+  if (!table.redop.empty() && table.redop != "none" && table.redop != "sum")
+    text += " (" + table.redop + ")";
+  if (table.ranks > 0) text += fmt::format(", {} ranks", table.ranks);
+  if (!table.points.empty())
+    text += fmt::format(" ({} {})", import.row_word, table.points.front().line);
+  return text;
+}
+
 RankPlaces places_of(const NcclImport& import, int ranks) {
   std::optional<RankPlaces> places;
   for (const ImportedTable& table : import.tables) {
-    if (table.ranks != ranks || table.points.empty()) continue;
-    if (!places) places = RankPlaces{table.hosts, table.ranks_per_host};
+    if (table.ranks != ranks || !usable(table)) continue;
+    if (!places) places = RankPlaces{table.hosts, table.ranks_per_host, table.unplaced};
     if (places->hosts != table.hosts) return {};
-    if (places->ranks_per_host != table.ranks_per_host) places->ranks_per_host = 0;
   }
   return places.value_or(RankPlaces{});
+}
+
+bool makes_samples(const ImportedTable& table, const NcclImport& import) {
+  return usable(table) && preferred(table, import);
 }
 
 std::vector<CollectiveSample> collective_samples(const NcclImport& import,
@@ -142,7 +161,7 @@ std::vector<CollectiveSample> collective_samples(const NcclImport& import,
   std::map<Key, std::vector<double>> times;
   bool all_reduce = false;
   for (const ImportedTable& table : import.tables) {
-    if (!usable(table) || table.ranks < 2 || table.host_time || !preferred(table, import)) continue;
+    if (!makes_samples(table, import)) continue;
     all_reduce = all_reduce || table.kind == Collective::all_reduce;
     for (const ImportedPoint& point : table.points) {
       if (!point.cold)

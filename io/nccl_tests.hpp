@@ -41,6 +41,7 @@ struct ImportedTable {
   int ranks = 0;                      // 0: the file does not say
   int hosts = 0;                      // 0: the file does not say
   int ranks_per_host = 0;             // 0: nor does it this, or not all hosts have as many
+  std::string unplaced;               // why `hosts` is 0 though the file lists ranks
   bool validated = false;             // results were checked (-c 1)
   bool host_time = false;             // -C: times are the host's call, not the collective's
   std::vector<ImportedPoint> points;  // by ascending size
@@ -63,12 +64,16 @@ struct NcclImport {
   std::vector<std::string> assumptions;  // what the file leaves open, and how it was taken
 };
 
-// How ranks are spread over hosts; 0: not known, or not all hosts have as many.
+// "all_reduce of float, 16 ranks (line 12)".
+[[nodiscard]] std::string table_text(const ImportedTable& table, const NcclImport& import);
+
+// How ranks are spread over equal hosts; 0: not known.
 struct RankPlaces {
   int hosts = 0;
   int ranks_per_host = 0;
+  std::string unplaced{};  // ImportedTable::unplaced
 };
-// Of the tables of so many ranks; not known where they differ.
+// Of the tables of so many ranks that a link can be made of; not known where they differ.
 [[nodiscard]] RankPlaces places_of(const NcclImport& import, int ranks);
 
 // Whether this reads as a log or JSON of nccl-tests rather than as a file of ours.
@@ -77,6 +82,11 @@ struct RankPlaces {
 // Reads every table. Good rows are kept; a row that cannot be trusted is dropped with its line and
 // reason. Throws InputError when nothing in the text comes from nccl-tests.
 [[nodiscard]] NcclImport read_nccl_tests(std::string_view text, std::string_view place);
+
+// Whether a table is one of collective_samples(): of a collective and a type that are priced, of
+// two ranks or more on equal hosts (as far as is known), and no other reduction where there is the
+// sum.
+[[nodiscard]] bool makes_samples(const ImportedTable& table, const NcclImport& import);
 
 // The tables as measurements of one link. An all-reduce with a rank count is needed: without it
 // InputError names what was found. Of several reductions the sum is taken; cold first rows are left

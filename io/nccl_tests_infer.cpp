@@ -164,17 +164,19 @@ std::optional<Range> possible_ranks(const std::string& collective, std::optional
 
 void decide_ranks(const Table& table, const std::optional<Range>& range, ImportedTable& result,
                   NcclImport& import) {
-  const int listed = table.listed_ranks;
+  const int listed = table.listed ? table.listed->count() : 0;
   const int communicator = table.communicator_ranks.value_or(0);
-  result.hosts = table.hosts;
-  result.ranks_per_host = table.ranks_per_host;
+  // Rank lines are lost, not made up.
+  const int named = std::max(listed, communicator);
   if (!range) {
-    result.ranks = listed > 0 ? listed : communicator;
+    result.ranks = named;
     return;
   }
   const double first = std::max(1.0, std::ceil(range->low));
   const double last = std::floor(range->high);
-  if (listed > 0 && range->contains(listed)) {
+  if (named > 0 && range->contains(named)) {
+    result.ranks = named;
+  } else if (listed > 0 && range->contains(listed)) {
     result.ranks = listed;
   } else if (communicator > 0 && range->contains(communicator)) {
     result.ranks = communicator;
@@ -196,15 +198,7 @@ void decide_ranks(const Table& table, const std::optional<Range>& range, Importe
         fmt::format("{} {}: busbw/algbw leaves {:.0f} to {:.0f} ranks open; {} is assumed",
                     import.row_word, table.line, first, last, result.ranks));
   }
-  if (listed > 0 && result.ranks > 0 && result.ranks != listed) {
-    import.notes.push_back(
-        fmt::format("{} {}: the log lists {} ranks, busbw/algbw says {}: the latter is used",
-                    import.row_word, table.line, listed, result.ranks));
-    result.hosts = 0;
-    result.ranks_per_host = 0;
-  } else if (listed > 0 && result.ranks == 0) {
-    result.ranks = listed;
-  }
+  if (listed > 0 && result.ranks == 0) result.ranks = listed;
 }
 
 // size / time / algbw, 1 but for old gathers; microseconds read as milliseconds and the like show
@@ -281,6 +275,7 @@ void add_table(Table table, NcclImport& import) {
         fmt::format("{} {}: {} of {} rows report wrong results: this link corrupts data",
                     import.row_word, table.line, wrong, table.rows.size()));
   }
+  if (table.listed) table.listed->place(result, import);
   if (std::any_of(table.rows.begin(), table.rows.end(),
                   [](const Row& row) { return row.in_place_only; })) {
     import.notes.push_back(

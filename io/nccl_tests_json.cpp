@@ -15,6 +15,7 @@ namespace {
 
 // Launchers and libraries write before the object; a log full of braces is something else.
 constexpr int kMostCandidates = 8;
+constexpr double kMostListed = 1e6;
 // jsonDouble prints "%lf" (src/util.cu).
 constexpr double kHalfUnit = 5e-7;
 
@@ -94,16 +95,18 @@ class JsonReader {
                                number_of(member(config, "ngpus")).value_or(1.0);
     const JsonValue* list = member(config, "devices");
     const JsonArray* devices = list == nullptr ? nullptr : list->as<JsonArray>();
-    if (devices == nullptr || devices->empty() || per_process < 1 || per_process > 4096) return;
+    if (devices == nullptr || devices->empty() || per_process < 1 || per_process > 4096 ||
+        static_cast<double>(devices->size()) * per_process > kMostListed)
+      return;
     // One entry per process: its first GPU (src/util.cu, writeDeviceReport).
-    double highest = 0;
-    RanksOn ranks_on;
+    const auto listed = std::make_shared<ListedRanks>();
     for (const JsonValue& device : *devices) {
-      highest = std::max(highest, std::min(1e6, number_of(member(&device, "rank")).value_or(0.0)));
-      ranks_on[text_of(member(&device, "hostname"))] += static_cast<int>(per_process);
+      const double first = std::min(1e6, number_of(member(&device, "rank")).value_or(0.0));
+      if (first < 0) return;
+      for (int i = 0; i < static_cast<int>(per_process); ++i)
+        listed->add(static_cast<int>(first) + i, text_of(member(&device, "hostname")));
     }
-    like_.listed_ranks = static_cast<int>(highest + per_process);
-    set_hosts(like_, ranks_on);
+    like_.listed = listed;
   }
 
   void read_row(const JsonValue& json, std::optional<double> size) {

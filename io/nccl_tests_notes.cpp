@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "io/nccl_tests_table.hpp"
+#include "model/tree_wire.hpp"
 
 namespace ddpx::io::nccl {
 namespace {
@@ -17,8 +18,9 @@ constexpr double kEnoughForBandwidth = 1048576.0;
 // Ring bus bandwidth of 8 H200 is 367 GB/s, with reduction in the switch (NVLS) 480, above NVLink
 // 4's 450.
 constexpr double kSwitchReduction = 400e9;
-// Largest single hosts have 8 or 16 GPUs.
+// Single hosts have 8 GPUs, the largest 16.
 constexpr int kUsualHost = 8;
+constexpr int kLargestHost = 16;
 
 double rate(const ImportedPoint& point) { return point.bytes.value() / point.time.value(); }
 
@@ -72,20 +74,40 @@ void note_collective(const ImportedTable& table, NcclImport& import) {
                          "all_gather_perf\" above it");
 }
 
+// How many times the wire's its bus bandwidth may be, and on how many hosts: of those the log says,
+// else of the fewest that so many ranks may be on. 1: a ring's.
+struct OverWire {
+  int hosts = 0;
+  double times = 1;
+};
+
+OverWire over_wire(const ImportedTable& table) {
+  if (table.kind != Collective::all_reduce || table.ranks < 2) return {};
+  if (table.hosts > 0)
+    return {table.hosts, table.hosts < 2 ? 1.0 : most_over_wire(table.hosts, table.ranks)};
+  if (table.ranks <= kUsualHost) return {};
+  const int hosts = std::max(2, (table.ranks + kLargestHost - 1) / kLargestHost);
+  return {hosts, most_over_wire(hosts, table.ranks)};
+}
+
 void note_hosts(const ImportedTable& table, NcclImport& import) {
-  const bool maybe_two = table.hosts == 0 && table.ranks > kUsualHost;
-  if (table.kind == Collective::all_reduce && (table.hosts == 2 || maybe_two)) {
+  if (const auto [hosts, times] = over_wire(table); times > 1) {
     import.notes.push_back(
-        fmt::format("{}: {}: a tree sends less over the wire than a ring, so bus bandwidth may "
-                    "exceed the wire's; times "
-                    "are used",
-                    table_text(table, import), maybe_two ? "probably several hosts" : "two hosts"));
+        fmt::format("{}: {} {} hosts a tree sends less over the wire than a ring, so bus bandwidth "
+                    "may be up to {:.3g} times the wire's; times are used",
+                    table_text(table, import), table.hosts == 0 ? "if its ranks are on" : "on its",
+                    hosts, times));
   }
+  if (uneven(table))
+    import.notes.push_back(
+        fmt::format("{}: {} hosts with unequal numbers of ranks; it is left out of the link",
+                    table_text(table, import), table.hosts));
   const auto fastest = std::max_element(table.points.begin(), table.points.end(),
                                         [](const ImportedPoint& a, const ImportedPoint& b) {
                                           return a.bus_bandwidth < b.bus_bandwidth;
                                         });
-  if (table.hosts < 2 && table.ranks > 2 && fastest->bus_bandwidth.value() > kSwitchReduction) {
+  if (table.kind == Collective::all_reduce && table.hosts < 2 && table.ranks > 2 &&
+      fastest->bus_bandwidth.value() > kSwitchReduction) {
     import.notes.push_back(
         fmt::format("{}: {:.4g} GB/s can exceed the link's own rate: reduction in the switch "
                     "(NVLS) halves the traffic "

@@ -78,17 +78,6 @@ std::string version_text(std::string_view tests, std::optional<int> nccl_code) {
                      rest % 100);
 }
 
-void set_hosts(Table& table, const RanksOn& ranks_on) {
-  int listed = 0;
-  for (const auto& [host, ranks] : ranks_on) listed += ranks;
-  if (listed == 0 || listed != table.listed_ranks || ranks_on.contains(std::string_view())) return;
-  table.hosts = static_cast<int>(ranks_on.size());
-  const int first = ranks_on.begin()->second;
-  const bool alike = std::all_of(ranks_on.begin(), ranks_on.end(),
-                                 [&](const auto& host) { return host.second == first; });
-  table.ranks_per_host = alike ? first : 0;
-}
-
 std::optional<std::size_t> OpenTables::best_for(const Table& like, std::string_view tag,
                                                 const Row& row) const {
   std::optional<std::size_t> best;
@@ -140,17 +129,6 @@ void add_dropped(NcclImport& import, std::size_t line, std::string_view text, st
   } else if (import.notes.empty() || import.notes.back() != kMore) {
     import.notes.emplace_back(kMore);
   }
-}
-
-std::string table_text(const ImportedTable& table, const NcclImport& import) {
-  std::string text = table.collective;
-  if (!table.dtype_name.empty()) text += " of " + table.dtype_name;
-  if (!table.redop.empty() && table.redop != "none" && table.redop != "sum")
-    text += " (" + table.redop + ")";
-  if (table.ranks > 0) text += fmt::format(", {} ranks", table.ranks);
-  if (!table.points.empty())
-    text += fmt::format(" ({} {})", import.row_word, table.points.front().line);
-  return text;
 }
 
 }  // namespace ddpx::io::nccl

@@ -5,15 +5,42 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/nccl_tests.hpp"
 #include "io/nccl_tests_lines.hpp"
 
 namespace ddpx::io::nccl {
+
+// The ranks that a run lists, by "# Rank" lines or JSON's devices, each with its host.
+class ListedRanks {
+ public:
+  // Hosts are told apart by their names, which are of no other use.
+  void add(int rank, std::string_view host);
+  // By the highest: lines may be lost.
+  [[nodiscard]] int count() const { return highest_ + 1; }
+  // Hosts of the table's ranks, where the list is whole or fits one spread over equal hosts alone;
+  // else why they are not known. A list that has more ranks than the table is another's.
+  void place(ImportedTable& table, NcclImport& import);
+
+ private:
+  struct Places {
+    RankPlaces ranks;
+    std::string assumption;  // empty: the list says it
+  };
+  [[nodiscard]] Places places_of(int ranks) const;
+
+  std::map<std::string, int, std::less<>> numbers_;
+  std::vector<std::pair<int, int>> lines_;  // rank and host
+  std::map<int, Places> places_;            // by rank count: a run may have many tables
+  int highest_ = -1;
+  bool nameless_ = false;
+};
 
 struct Row {
   std::size_t line = 0;
@@ -38,20 +65,12 @@ struct Table {
   std::optional<int> root;  // nullopt for -1
   double time_unit = 1e-6;
   bool host_time = false;
-  std::size_t run = 0;   // which of the log's runs, by their opening lines
-  int listed_ranks = 0;  // by "# Rank" lines or JSON's devices
-  int hosts = 0;
-  int ranks_per_host = 0;
+  std::size_t run = 0;                    // which of the log's runs, by their opening lines
+  std::shared_ptr<ListedRanks> listed;    // nullptr: none
   std::optional<int> communicator_ranks;  // "nranks" of NCCL's own log
   std::string version;
   std::vector<Row> rows;
 };
-
-// Ranks by the name of their host; of no use but to count hosts.
-using RanksOn = std::map<std::string, int, std::less<>>;
-// The table's hosts and ranks of each. A list that is not complete, that two jobs wrote or that
-// lacks a name says nothing of hosts.
-void set_hosts(Table& table, const RanksOn& ranks_on);
 
 // Sorts rows into tables. A header starts afresh, but headers are lost, several reductions share
 // one, a run may be repeated under it
@@ -108,8 +127,11 @@ void add_notes(ImportedTable& table, NcclImport& import);
 // The same for all tables together: repeats, reductions.
 void add_notes(NcclImport& import);
 
-// "all_reduce of float, 16 ranks (line 12)".
-[[nodiscard]] std::string table_text(const ImportedTable& table, const NcclImport& import);
+// Whether its hosts have unequal numbers of ranks. --gpus has as many on every one, and so has what
+// a curve is used for.
+[[nodiscard]] inline bool uneven(const ImportedTable& table) {
+  return table.hosts > 0 && table.ranks_per_host == 0;
+}
 
 // The readers behind read_nccl_tests(); false when nothing of nccl-tests is in `text`.
 [[nodiscard]] bool read_text(std::string_view text, NcclImport& import);

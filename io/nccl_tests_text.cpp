@@ -17,12 +17,11 @@ constexpr std::size_t kMostListed = 1'000'000;
 // What a run says of itself before its table.
 struct Run {
   std::string version;
-  int highest_rank = -1;
-  RanksOn ranks_on;
+  std::shared_ptr<ListedRanks> listed;
   std::set<int> communicators;
   bool rows = false;
 
-  [[nodiscard]] bool begun() const { return rows || highest_rank >= 0; }
+  [[nodiscard]] bool begun() const { return rows || listed != nullptr; }
 };
 
 // Start of NCCL's own output in a line, which may stand behind a row's head.
@@ -126,8 +125,8 @@ class TextReader {
     const auto on = std::find(words.begin(), words.end(), "on");
     if (!rank || *rank > kMostListed || words.end() - on < 3 || on[2] != "device") return false;
     Run& run = runs_.back();
-    run.highest_rank = std::max(run.highest_rank, static_cast<int>(*rank));
-    run.ranks_on[std::string(on[1])] += 1;
+    if (!run.listed) run.listed = std::make_shared<ListedRanks>();
+    run.listed->add(static_cast<int>(*rank), on[1]);
     recognised_ = true;
     return true;
   }
@@ -224,7 +223,7 @@ class TextReader {
   }
 
   void finish_tables() {
-    if (tables_.tables().empty() && (header_ || runs_.back().highest_rank >= 0)) {
+    if (tables_.tables().empty() && (header_ || runs_.back().listed != nullptr)) {
       Table empty;
       empty.line = header_.value_or(0);
       empty.collective = name_;
@@ -234,8 +233,7 @@ class TextReader {
     for (Table& table : tables_.tables()) {
       const Run& run = runs_[table.run];
       table.version = run.version;
-      table.listed_ranks = run.highest_rank + 1;
-      set_hosts(table, run.ranks_on);
+      table.listed = run.listed;
       if (run.communicators.size() == 1) table.communicator_ranks = *run.communicators.begin();
       add_table(std::move(table), import_);
     }

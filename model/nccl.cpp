@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "model/error.hpp"
+#include "model/tree_wire.hpp"
 
 namespace ddpx {
 namespace {
@@ -100,10 +101,10 @@ class Model {
     const double channels = t_.channels;
     // Without NVLink the search finds no balanced tree (pattern "TREE").
     const double pattern = t_.nvlink ? 1.0 : 0.85;
-    // Two nodes: what goes up comes down, so a byte of the call crosses once each way.
-    const double bus =
-        wired(std::min(kLl128Share * graph_, channels * ceilings_.tree.at(column_)) * pattern,
-              t_.nodes == 2 ? 2 : 1);
+    // Twice the bytes of the call per second, which is what the channels are counted in.
+    const double over_wire = t_.nodes > 1 ? 2.0 / tree_sends(t_.nodes) : 1.0;
+    const double bus = wired(
+        std::min(kLl128Share * graph_, channels * ceilings_.tree.at(column_)) * pattern, over_wire);
     double of_protocol = bus;
     if (protocol == NcclProtocol::ll)
       of_protocol =

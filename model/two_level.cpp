@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/tree_wire.hpp"
 
 namespace ddpx {
 namespace {
@@ -45,6 +46,17 @@ BytesPerSecond bandwidth_of(const Link& link, const char* flag) {
       flag, "'" + link.name + "' has no bandwidth of an all_reduce; measure one on two ranks");
 }
 
+// What one NIC of `between` carries, or all of a node where it was measured over such nodes: what a
+// tree counted more than the wire's is taken off.
+BytesPerSecond wire_of(const Link& between) {
+  const BytesPerSecond bus = bandwidth_of(between, kBetween);
+  const auto curve = std::find_if(between.curves.begin(), between.curves.end(),
+                                  [](const Curve& c) { return c.kind == Collective::all_reduce; });
+  if (curve == between.curves.end()) return bus;
+  const int hosts = between.hosts_of(*curve).value_or(1);
+  return hosts < 2 ? bus : bus / most_over_wire(hosts, curve->ranks);
+}
+
 BytesPerSecond inside_bandwidth(const Link& inside, int gpus) {
   const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, gpus};
   // Rings and trees over several nodes do not use the switch's adding.
@@ -57,6 +69,11 @@ GpuGeneration generation_of(const Link& inside, BytesPerSecond bandwidth) {
   if (bandwidth.value() < 160e9) return GpuGeneration::volta;
   if (bandwidth.value() < 260e9) return GpuGeneration::ampere;
   return bandwidth.value() < 460e9 ? GpuGeneration::hopper : GpuGeneration::blackwell;
+}
+
+// NICs of a node.
+int wires_of(const Link& between, const NodeLayout& layout, std::optional<int> nics) {
+  return nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);
 }
 
 std::string node_text(const NodeLayout& layout) {
@@ -74,8 +91,8 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
   topology.ranks_per_node = layout.gpus_per_node;
   topology.nvlink = inside.topology == Topology::nvlink;
   topology.channels = topology.nvlink ? kNvlinkChannels : kPcieChannels;
-  const int wires = nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);
-  const BytesPerSecond wire = bandwidth_of(between, kBetween) * wires;
+  const BytesPerSecond wire =
+      wire_of(between) * static_cast<double>(wires_of(between, layout, nics));
   topology.wire = wire;
   const BytesPerSecond node =
       layout.gpus_per_node > 1 ? inside_bandwidth(inside, layout.gpus_per_node) : wire * 2.0;
@@ -175,6 +192,7 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.topology = Topology::network;
   link.latency = between.latency;
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
+  link.peak = between.peak * static_cast<double>(wires_of(between, layout, nics));
   link.channels = layout.gpus_per_node > 1 ? inside.channels : between.channels;
   link.beside_compute = inside.beside_compute;
   link.beside_memory = inside.beside_memory;

@@ -4,7 +4,7 @@
 // NCCL's model of rings and trees (nccl.hpp) with what was measured in its place: the bus bandwidth
 // inside a node, the bandwidth of a node's NICs as the wire, and the latency of two ranks on either
 // level. A ring crosses every node once, so its bus bandwidth is the smaller of the two; a tree of
-// two nodes sends a byte once each way and reaches twice the wire's.
+// two or three nodes sends less and may count more than the wire's (tree_wire.hpp).
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ struct NodeLayout {
 inline constexpr double kTwoLevelError = 0.60;
 
 // NCCL's view of the cluster. `nics` of a node; nullopt: one per GPU where `between` has the
-// figures of one GPU's share (Link::per_gpu), else one.
+// figures of one GPU's share (Link::per_gpu), else one, or all that it was measured with.
 [[nodiscard]] NcclTopology nccl_topology(const Link& inside, const Link& between,
                                          const NodeLayout& layout, std::optional<int> nics);
 

@@ -1,8 +1,9 @@
 #include "predict/check_link.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
+#include "predict/fall_backs.hpp"
+#include "predict/link_text.hpp"
 #include "predict/link_words.hpp"
 #include "predict/text.hpp"
 
@@ -13,17 +14,6 @@ namespace {
 // 0.85 to 0.89 (PCIe 5, RTX PRO 6000).
 constexpr double kCopyLow = 0.75;
 constexpr double kCopyUsual = 0.88;
-// What machines whose switch adds up differ by (480 GB/s on H100 and H200).
-constexpr double kInSwitchSpread = 1.08;
-// No ring counts more bus bandwidth than its slowest hop carries; a tree over two nodes counts
-// twice the wire, because it sends each byte over it once (two_level.cpp).
-constexpr double kTreeOverWire = 2.0;
-
-BytesPerSecond on(const Link& link, int ranks, Bytes bytes) {
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  return call.bytes / price(link, call, InSwitch::no).time * bus_factor(call.kind, ranks);
-}
-
 bool reachable(const Link& link, int ranks) { return link.reach() >= ranks; }
 
 Band copy_band(const Link& link) {
@@ -33,9 +23,11 @@ Band copy_band(const Link& link) {
 // From here on a figure speaks of latency.
 constexpr double kMostLatency = 0.25;
 
+bool latency_decides(const MeasuredLink& measured) { return measured.latency_share > kMostLatency; }
+
 std::string remarks(const MeasuredLink& measured) {
   std::string text;
-  if (measured.latency_share > kMostLatency) {
+  if (latency_decides(measured)) {
     text += wrapped("But a small message takes " + percent_text(measured.latency_share) +
                     " of that time: this is latency more than bandwidth. Measure larger messages "
                     "(-e 1G) for a verdict on the link.");
@@ -44,27 +36,6 @@ std::string remarks(const MeasuredLink& measured) {
     text += wrapped("Assumed: " + assumption + ".");
   for (const std::string& note : measured.notes) text += wrapped("Note: " + note);
   return text;
-}
-
-// A link of the table, other than the expected one, whose usual figure is nearest and whose band
-// holds the figure.
-const Link* looks_like(const MeasuredLink& measured, const Link& expected,
-                       std::span<const Link> table) {
-  const Link* nearest = nullptr;
-  double distance = 0.25;  // in logarithms: further away it looks like nothing
-  for (const Link& link : table) {
-    if (link.name == expected.name || !reachable(link, measured.ranks)) continue;
-    const double off =
-        std::abs(std::log(on(link, measured.ranks, measured.bytes) / measured.bus_bandwidth));
-    const bool gives =
-        band_of(link, measured.ranks, measured.bytes).standing(measured.bus_bandwidth) ==
-        Standing::within;
-    if (gives && off < distance) {
-      distance = off;
-      nearest = &link;
-    }
-  }
-  return nearest;
 }
 
 // Nodes in whose band it lies: a line for each link between them, with those inside.
@@ -90,6 +61,50 @@ std::string naming(const MeasuredLink& measured) {
          "--inter-link infiniband-ndr";
 }
 
+// The band of an all-reduce in the switch, where NCCL would take that: never for a message of which
+// latency decides.
+std::optional<Band> switch_band(const MeasuredLink& measured, const Link& link) {
+  if (measured.copies || latency_decides(measured)) return std::nullopt;
+  const auto by_switch = in_switch_band(link, measured.ranks, measured.bytes);
+  if (!by_switch) return std::nullopt;
+  const bool faster = by_switch->usual > band_of(link, measured.ranks, measured.bytes).usual;
+  return faster ? by_switch : std::nullopt;
+}
+
+// What may count more than a ring, or a tree, over the link that was named.
+std::string above_text(const MeasuredLink& measured, const Link& expected) {
+  const bool inside = has_inside(expected);
+  const Link& gpus = inside ? expected.levels.front() : expected;
+  const bool network = expected.topology == Topology::network && !given_by_figures(expected);
+  const bool by_switch = gpus.topology == Topology::nvlink && measured.ranks > 2;
+  std::vector<std::string> causes{"a faster link than named"};
+  if (inside) causes.emplace_back("more NICs in a node");
+  if (by_switch) causes.emplace_back("a switch that reduces (NVLS)");
+  if (network && measured.hosts != 1)
+    causes.emplace_back("a network whose switches reduce (SHARP)");
+  if (network && expected.levels.empty() && expected.curves.empty())
+    causes.emplace_back("nodes of several GPUs (--gpus 2x8 with --inter-link)");
+  std::string text = "That is above what such a link gives: ";
+  for (std::size_t i = 0; i < causes.size(); ++i)
+    text += (i == 0 ? "" : (i + 1 == causes.size() ? " or " : ", ")) + causes[i];
+  if (by_switch || network)
+    text += "; bus bandwidth counts what a ring would have sent, whatever was";
+  return text + ".";
+}
+
+// "It is what pcie4 gives (10 GB/s), or pcie3-p2p (10.8 GB/s), and 2 more of the table."
+std::string looks_text(const LinkCheck& check) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text = "It is what " + printable(check.looks_like->name) + " gives (" +
+                     rate_text(check.looks_like->band.usual) + ")";
+  for (std::size_t i = 0; i < check.also_like.size() && i + 1 < kMostNamed; ++i)
+    text += ", or " + printable(check.also_like[i].name) + " (" +
+            rate_text(check.also_like[i].band.usual) + ")";
+  const std::size_t likes = 1 + check.also_like.size();
+  if (likes > kMostNamed) text += ", and " + std::to_string(likes - kMostNamed) + " more";
+  return text + ".";
+}
+
 std::string measured_text(const MeasuredLink& measured) {
   return "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth) +
          (measured.copies ? " (slowest pair)."
@@ -98,41 +113,11 @@ std::string measured_text(const MeasuredLink& measured) {
 
 }  // namespace
 
-Standing Band::standing(BytesPerSecond measured) const {
-  if (measured < low) return Standing::below;
-  return measured > high ? Standing::above : Standing::within;
-}
-
-Band band_of(const Link& link, int ranks, Bytes bytes) {
-  const BytesPerSecond usual = on(link, ranks, bytes);
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  const double spread = 1.0 + kNormalQuantile90 * price(link, call, InSwitch::no).relative_error;
-  Band band{usual / spread, usual, usual * spread};
-  if (link.bandwidth_low.value() > 0 && link.bandwidth.value.value() > 0) {
-    band.low = std::min(band.low, usual * (link.bandwidth_low / link.bandwidth.value));
-    band.high = std::max(band.high, usual * (link.bandwidth_high / link.bandwidth.value));
-  }
-  if (link.peak.value() > 0) {
-    const double counted = link.topology == Topology::network ? kTreeOverWire : 1.0;
-    band.high = std::max(usual, std::min(band.high, counted * link.peak));
-  }
-  return band;
-}
-
-std::optional<Band> in_switch_band(const Link& link, int ranks, Bytes bytes) {
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, bytes, ranks};
-  const auto time = in_switch_time(link, call);
-  if (!time) return std::nullopt;
-  const BytesPerSecond usual = bytes / *time * bus_factor(call.kind, ranks);
-  return Band{usual / kInSwitchSpread, usual, usual * kInSwitchSpread};
-}
-
 LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                      std::span<const Link> table) {
   const Band band =
       measured.copies ? copy_band(expected) : band_of(expected, measured.ranks, measured.bytes);
-  const auto by_switch =
-      measured.copies ? std::nullopt : in_switch_band(expected, measured.ranks, measured.bytes);
+  const auto by_switch = switch_band(measured, expected);
   LinkCheck check;
   check.measured = measured;
   check.expected = link_band(expected, band);
@@ -163,26 +148,24 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
     return check;
   }
   if (check.standing == Standing::above) {
-    check.text += wrapped(
-        std::string("That is above what such a link gives: a faster link than named") +
-        (measured.hosts == 1 ? ", or a switch that reduces (NVLS), which bus bandwidth overstates"
-                             : ", a switch that reduces (NVLS) or a tree over two nodes, both of "
-                               "which bus bandwidth overstates") +
-        std::string(expected.topology == Topology::network && expected.levels.empty()
-                        ? "; or nodes of several GPUs (--gpus 2x8 with --inter-link)."
-                        : "."));
+    check.text += wrapped(above_text(measured, expected));
     check.text += remarks(measured);
     return check;
   }
   check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
                         " of the usual figure, below the band.");
-  const Link* like = measured.copies ? nullptr : looks_like(measured, expected, table);
-  if (like != nullptr) {
-    check.looks_like = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
-    check.text += wrapped("It is what " + printable(like->name) + " gives (" +
-                          rate_text(check.looks_like->band.usual) + ").");
+  const std::vector<const Link*> likes =
+      measured.copies ? std::vector<const Link*>{} : fall_backs(measured, expected, table);
+  for (const Link* like : likes) {
+    LinkBand as = link_band(*like, band_of(*like, measured.ranks, measured.bytes));
+    if (check.looks_like) {
+      check.also_like.push_back(std::move(as));
+    } else {
+      check.looks_like = std::move(as);
+    }
   }
-  check.faults = faults_of(expected, measured, like);
+  if (check.looks_like) check.text += wrapped(looks_text(check));
+  check.faults = faults_of(expected, measured, likes.empty() ? nullptr : likes.front());
   check.text += "Likely, in this order:\n";
   for (const std::string& fault : check.faults)
     check.text += wrapped("- " + fault, {.first = 2, .rest = 4});
@@ -199,8 +182,7 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
     if (!measured.copies && !reachable(link, measured.ranks)) continue;
     const Band band =
         measured.copies ? copy_band(link) : band_of(link, measured.ranks, measured.bytes);
-    const auto by_switch =
-        measured.copies ? std::nullopt : in_switch_band(link, measured.ranks, measured.bytes);
+    const auto by_switch = switch_band(measured, link);
     if (band.standing(measured.bus_bandwidth) == Standing::within) {
       check.candidates.push_back(link_band(link, band));
       if (has_inside(link)) clusters.push_back(&link);

@@ -14,7 +14,8 @@ namespace ddpx {
 enum class Standing { within, below, above };
 
 // Usual bus bandwidth of an all-reduce over `link`, with the range seen on public machines, carried
-// to the count and the size.
+// to the count and the size. It ends where the links' rates do: at what the hosts' wires can count
+// (tree_wire.hpp) and what the links inside a host carry; of figures, at the figure.
 struct Band {
   BytesPerSecond low{};
   BytesPerSecond usual{};
@@ -37,7 +38,8 @@ struct MeasuredLink {
   // no bytes.
   double latency_share = 0;
   int hosts = 0;                           // that the ranks were on; 0: the log does not say
-  int ranks_per_host = 0;                  // 0: nor does it this, or not all hosts have as many
+  int ranks_per_host = 0;                  // 0: nor does it this
+  std::string unplaced{};                  // why `hosts` is 0 though the log lists ranks
   std::vector<std::string> assumptions{};  // how what the log leaves open was taken
   std::vector<std::string> notes{};  // rows that were left out, and what is odd about the rest
 };
@@ -64,7 +66,8 @@ struct LinkCheck {
   std::optional<MeasuredLink> measured;  // nullopt: a topology matrix
   std::optional<LinkBand> expected;      // nullopt: no link was named
   bool in_switch = false;                // it lies in the band of all-reduce by the switch (NVLS)
-  std::optional<LinkBand> looks_like;    // below the band: what gives that much
+  std::optional<LinkBand> looks_like;    // below the band: the likeliest that gives that much
+  std::vector<LinkBand> also_like{};     // and the others (fall_backs.hpp)
   std::vector<std::string> faults;       // most likely first
   std::vector<LinkBand> candidates;      // no link was named: those in whose band it lies
   std::optional<Paths> paths;

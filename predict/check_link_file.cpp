@@ -3,11 +3,11 @@
 
 #include "io/catalog.hpp"
 #include "io/file.hpp"
-#include "io/nccl_tests.hpp"
 #include "io/nvbandwidth.hpp"
 #include "io/one_line.hpp"
 #include "io/topology_matrix.hpp"
 #include "model/error.hpp"
+#include "predict/check_link_log.hpp"
 #include "predict/clusters.hpp"
 #include "predict/link_text.hpp"
 #include "predict/request_gpus.hpp"
@@ -17,104 +17,18 @@
 namespace ddpx {
 namespace {
 
-bool falls(const Curve& curve) {
-  constexpr double kMuch = 1.2;
-  double best = 0;
-  double last = 0;
-  for (const CurvePoint& point : curve.points()) {
-    last = (point.bytes / point.time).value();
-    best = std::max(best, last);
-  }
-  return best > kMuch * last;
-}
-
-std::vector<std::string> notes_of(const io::NcclImport& import) {
-  constexpr std::size_t kMostRows = 5;
-  std::vector<std::string> notes;
-  for (const io::DroppedRow& row : import.dropped) {
-    if (notes.size() == kMostRows) {
-      notes.push_back(std::to_string(import.dropped.size() - kMostRows) + " more rows left out");
-      break;
-    }
-    notes.push_back(import.row_word + " " + std::to_string(row.line) + " left out: " + row.reason);
-  }
-  notes.insert(notes.end(), import.notes.begin(), import.notes.end());
-  return notes;
-}
-
-// The part of a message's time that a line through it and a smaller one leaves for no bytes. Of a
-// single size it is not known: none is taken of a large one, all of a small one.
-double latency_share(const CurvePoint& small, const CurvePoint& message) {
-  constexpr Bytes kSmall{64.0 * kKiB};
-  if (!(small.bytes < message.bytes)) return message.bytes < kSmall ? 1 : 0;
-  const double bytes = small.bytes / message.bytes;
-  return std::clamp((small.time / message.time - bytes) / (1 - bytes), 0.0, 1.0);
-}
-
-// The figure of a log is its best, by the largest message that reaches it within what two runs of
-// one size differ by: on a flat curve a small message may be the best by chance, and a small one is
-// expected to be slow.
-constexpr double kAsGood = 0.98;
-
-MeasuredLink measured_log(const std::string& text, const std::string& place) {
-  const io::NcclImport import = io::read_nccl_tests(text, place);
-  const Link link = link_of_log(import);
-  for (const Curve& curve : link.curves) {
-    if (curve.kind != Collective::all_reduce) continue;
-    MeasuredLink measured{"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks,
-                          curve.peak_bus_bandwidth(), falls(curve)};
-    const auto rate = [&](const CurvePoint& point) {
-      return point.bytes / point.time * bus_factor(curve.kind, curve.ranks);
-    };
-    BytesPerSecond best{};
-    for (const CurvePoint& point : curve.points()) best = std::max(best, rate(point));
-    for (const CurvePoint& point : curve.points()) {
-      if (rate(point) < best * kAsGood) continue;
-      measured.bus_bandwidth = rate(point);
-      measured.bytes = point.bytes;
-      measured.latency_share = latency_share(curve.points().front(), point);
-    }
-    measured.notes = notes_of(import);
-    measured.assumptions = import.assumptions;
-    const io::RankPlaces places = io::places_of(import, curve.ranks);
-    measured.hosts = places.hosts;
-    measured.ranks_per_host = places.ranks_per_host;
-    if (places.hosts > 1) measured.what += " of " + std::to_string(places.hosts) + " hosts";
-    return measured;
-  }
-  throw InputError(place, "holds no all_reduce; run all_reduce_perf");
-}
-
-MeasuredLink measured_copies(const std::string& text, const std::string& place) {
-  const io::NvBandwidth measured = io::read_nvbandwidth(text, place);
-  const auto slowest = io::slowest_pair(measured);
-  if (!slowest)
-    throw InputError(place,
-                     "holds no copies between GPUs; run nvbandwidth -t "
-                     "device_to_device_memcpy_read_ce");
-  MeasuredLink copies{"copies between GPUs", 2, *slowest};
-  copies.copies = true;
-  return copies;
-}
-
 // "the log's 16 ranks are on 2 hosts, 8 on each (2x8)".
 std::string places_text(const MeasuredLink& m) {
   const std::string ranks = "the log's " + std::to_string(m.ranks) + " ranks are on ";
   if (m.hosts == 1) return ranks + "one host";
-  const std::string hosts = ranks + std::to_string(m.hosts) + " hosts";
-  if (m.ranks_per_host == 0) return hosts + ", not as many on each";
-  return hosts + ", " + std::to_string(m.ranks_per_host) + " on each (" + std::to_string(m.hosts) +
-         "x" + std::to_string(m.ranks_per_host) + ")";
+  return ranks + std::to_string(m.hosts) + " hosts, " + std::to_string(m.ranks_per_host) +
+         " on each (" + std::to_string(m.hosts) + "x" + std::to_string(m.ranks_per_host) + ")";
 }
 
-constexpr const char* kHostsUnknown = "the log does not say which hosts its ranks are on: ";
-
-// Layouts have as many GPUs on every node.
-void check_even(const MeasuredLink& m) {
-  if (m.hosts > 1 && m.ranks_per_host == 0)
-    throw InputError("--check-link", places_text(m) +
-                                         ", which no layout of --gpus describes; run "
-                                         "all_reduce_perf on as many of each");
+// "the log does not say which hosts its ranks are on: ", or what is missing for that.
+std::string hosts_unknown(const MeasuredLink& m) {
+  return (m.unplaced.empty() ? "the log does not say which hosts its ranks are on" : m.unplaced) +
+         ": ";
 }
 
 // Of --gpus, which the log must not contradict.
@@ -139,19 +53,18 @@ NodeLayout layout_given(const Options& options, const MeasuredLink& m) {
 // How the log's ranks are spread over nodes: as its rank lines say, else --gpus; else they are
 // taken as one node's.
 NodeLayout layout_of(const Options& options, MeasuredLink& m) {
-  check_even(m);
   if (options.gpus) {
     const NodeLayout layout = layout_given(options, m);
     if (m.hosts == 0)
-      m.assumptions.push_back(kHostsUnknown + std::string("taken as ") +
-                              std::to_string(layout.nodes) + " nodes of " +
-                              std::to_string(layout.gpus_per_node) + ", as --gpus says");
+      m.assumptions.push_back(hosts_unknown(m) + "taken as " + std::to_string(layout.nodes) +
+                              " nodes of " + std::to_string(layout.gpus_per_node) +
+                              ", as --gpus says");
     return layout;
   }
   if (options.inter_link && m.hosts < 2)
     throw InputError("--inter-link", m.hosts == 1
                                          ? "joins nodes, and " + places_text(m) + "; leave it out"
-                                         : "joins nodes; " + std::string(kHostsUnknown) +
+                                         : "joins nodes; " + hosts_unknown(m) +
                                                "say how they are spread, as --gpus 2x8");
   if (m.hosts > 1) return {m.hosts, m.ranks_per_host};
   return {1, m.ranks};
@@ -162,6 +75,13 @@ const Curve* measured_on(const Link& link, int ranks) {
   const auto found = std::find_if(link.curves.begin(), link.curves.end(),
                                   [&](const Curve& curve) { return curve.ranks == ranks; });
   return found == link.curves.end() ? nullptr : &*found;
+}
+
+// As many as --gpus has, where that is one layout.
+std::optional<int> ranks_of_gpus(const Options& options) {
+  if (!options.gpus) return std::nullopt;
+  const std::vector<NodeLayout> layouts = gpus_of(options);
+  return layouts.size() == 1 ? std::optional(layouts.front().gpus()) : std::nullopt;
 }
 
 // What of the hosts is taken where the log does not say: as those that `expected` joins.
@@ -187,13 +107,16 @@ LinkCheck check_one_level(MeasuredLink measured, const Link& expected,
     throw InputError("--link", "'" + io::one_line(expected.name) + "' joins hosts, and " +
                                    places_text(measured) + "; name what is inside it");
   if (measured.hosts == 0 && !measured.copies && !by_figures)
-    measured.assumptions.push_back(kHostsUnknown + hosts_assumed(measured, expected, curve));
+    measured.assumptions.push_back(hosts_unknown(measured) +
+                                   hosts_assumed(measured, expected, curve));
   if (measured.hosts == 1 && curve != nullptr && !expected.hosts_of(*curve))
-    measured.assumptions.push_back(
+    measured.assumptions.emplace_back(
         "--link does not say which hosts its ranks are on: taken as one");
   std::vector<Link> others;
   for (const Link& link : table) {
-    if (by_figures || network == (link.topology == Topology::network)) others.push_back(link);
+    const bool joins_hosts = link.topology == Topology::network;
+    const bool possible = measured.hosts == 0 || joins_hosts == (measured.hosts > 1);
+    if (by_figures ? possible : network == joins_hosts) others.push_back(link);
   }
   return check_link(measured, expected, others);
 }
@@ -236,12 +159,11 @@ LinkCheck check_nodes(const MeasuredLink& measured, const NodeLayout& layout, Op
 // Where nothing is named: every link, or cluster, that may join the log's ranks.
 LinkCheck check_unnamed(MeasuredLink measured, const std::vector<Link>& table) {
   if (measured.copies) return check_link(measured, table);
-  check_even(measured);
   if (measured.hosts > 1)
     return check_link(measured, every_cluster({measured.hosts, measured.ranks_per_host}, table));
   if (measured.hosts == 0) {
     measured.assumptions.push_back(
-        kHostsUnknown +
+        hosts_unknown(measured) +
         std::string("those of one host and networks of one rank on each are listed"));
     return check_link(measured, table);
   }
@@ -267,7 +189,7 @@ LinkCheck check_named(MeasuredLink measured, const Options& options, const Resol
     throw InputError("--link", "'" + io::one_line(name) +
                                    "' has no rate of one direction, which copies are held "
                                    "against; name a link of --list-links");
-  return check_one_level(measured, link, table, looks_like_figures(name) && link.curves.empty());
+  return check_one_level(measured, link, table, given_by_figures(link));
 }
 
 }  // namespace
@@ -284,8 +206,9 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
     const io::TopologyMatrix matrix = io::read_topology_matrix(text, place);
     return expected_of_paths(matrix.paths, matrix.nics, table);
   }
-  const MeasuredLink measured =
-      io::looks_like_nvbandwidth(text) ? measured_copies(text, place) : measured_log(text, place);
+  const MeasuredLink measured = io::looks_like_nvbandwidth(text)
+                                    ? measured_copies(text, place)
+                                    : measured_log(text, place, ranks_of_gpus(options));
   return names_link(options) ? check_named(measured, options, resolvers, table)
                              : check_unnamed(measured, table);
 }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "predict/fall_backs.hpp"
+
 namespace ddpx {
 namespace {
 
@@ -16,9 +18,13 @@ std::vector<Link> alternatives(const Levels& levels, std::span<const Link> table
   const auto& [inside, between, layout, nics] = levels;
   std::vector<Link> links;
   for (const Link& link : table) {
-    if (joins_nodes(link) && link.name != between.name)
-      links.push_back(two_level(inside, link, layout, nics));
-    if (layout.gpus_per_node > 1 && joins_gpus(link, layout) && link.name != inside.name)
+    if (joins_nodes(link) && link.name != between.name && may_become(between, link)) {
+      // Those NICs are not what another network goes over.
+      const bool same_nics = network_family(link) == network_family(between);
+      links.push_back(two_level(inside, link, layout, same_nics ? nics : std::nullopt));
+    }
+    if (layout.gpus_per_node > 1 && joins_gpus(link, layout) && link.name != inside.name &&
+        may_become(inside, link))
       links.push_back(two_level(link, between, layout, nics));
   }
   const int wires = nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);

@@ -18,8 +18,8 @@ struct Levels {
 };
 
 // Other nodes of the same shape, each with one thing changed: what joins them, what is inside, or
-// fewer NICs of a node (a power of two). Links of `table` that do not join as many GPUs are left
-// out.
+// fewer NICs of a node (a power of two). Links of `table` that do not join as many GPUs, or that
+// the level cannot have become (fall_backs.hpp), are left out.
 [[nodiscard]] std::vector<Link> alternatives(const Levels& levels, std::span<const Link> table);
 
 // Nodes of every link of `table` inside and every network between them; of one GPU each, every

@@ -19,6 +19,8 @@ bool looks_like_figures(std::string_view text) {
          (text[0] == '.' || text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
 }
 
+bool given_by_figures(const Link& link) { return link.source == kOrigin; }
+
 Link link_from_figures(std::string_view place, std::string_view text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) {

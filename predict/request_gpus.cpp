@@ -1,8 +1,10 @@
 #include "predict/request_gpus.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
+#include "predict/link_text.hpp"
 #include "predict/setting.hpp"
 
 namespace ddpx {
@@ -56,6 +58,43 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
   if (options.nics) query.nics = parse_count("--nics", *options.nics, 1, kMostNics);
 }
 
+// Of which level a link is: as the table has it, or a file that says so. Figures are of neither,
+// and what was measured says it by its hosts (use_hosts()).
+bool of_known_level(const Link& link) {
+  return link.curves.empty() && !link.topology_assumed && !given_by_figures(link);
+}
+bool joins_nodes(const Link& link) {
+  return of_known_level(link) && link.topology == Topology::network;
+}
+bool joins_gpus(const Link& link) {
+  return of_known_level(link) && link.topology != Topology::network;
+}
+
+// Links named for the other's level.
+void check_levels(Query& query, const Options& options) {
+  if (!query.inter_link) return;
+  const Link& between = *query.inter_link;
+  const auto network = std::find_if(query.links.begin(), query.links.end(), joins_nodes);
+  const bool misplaced = !options.links.empty() && network != query.links.end();
+  if (joins_gpus(between) && misplaced)
+    throw InputError("--link", "'" + shown(network->name) + "' joins nodes, and --inter-link '" +
+                                   shown(between.name) +
+                                   "' the GPUs inside one; swap them: --link " +
+                                   shown(between.name) + " --inter-link " + shown(network->name));
+  if (joins_gpus(between))
+    throw InputError("--inter-link",
+                     "'" + shown(between.name) +
+                         "' joins the GPUs of one host and no nodes; name a network "
+                         "(--list-links), or its figures, as 12GB/s,20us" +
+                         (between.topology == Topology::nvlink
+                              ? "; GPUs that NVLink joins across hosts are --gpus 72 of one --link"
+                              : ""));
+  if (misplaced)
+    query.warnings.push_back("--link " + shown(network->name) +
+                             " is a network, and taken as what joins the GPUs inside a node; name "
+                             "what does (--list-links)");
+}
+
 // More NICs than GPUs (AWS gives an H100 four) help until the links inside a node set the pace.
 void warn_of_idle_nics(Query& query) {
   constexpr CollectiveCall kLarge{Collective::all_reduce, DType::fp32, Bytes(1 << 30), 2};
@@ -98,6 +137,7 @@ void use_links(Query& query, const Options& options, const Resolvers& resolvers)
   use_nodes(query, options, resolvers);
   if (!query.inter_link || !alone_in_nodes(query.gpus)) {
     query.links = links_of(options, query.machine, resolvers);
+    check_levels(query, options);
     use_hosts(query);
     if (query.nics) warn_of_idle_nics(query);
     return;
@@ -106,6 +146,7 @@ void use_links(Query& query, const Options& options, const Resolvers& resolvers)
     throw InputError("--link", "joins the GPUs inside a node, and '" + shown(*options.gpus) +
                                    "' has one in each: nothing travels over it; leave it out "
                                    "(--inter-link joins the nodes)");
+  check_levels(query, options);
   // NCCL treats a GPU by what it could reach: the machine's own link says whether it has NVLink.
   Link inside = query.machine.links.empty() ? Link{} : query.machine.links.front();
   inside.name = query.inter_link->name;

@@ -90,13 +90,126 @@ TEST_F(LogHostsCli, a_log_of_one_host_is_no_cluster_and_no_network) {
   }
 }
 
+// One rule for every path that takes a log.
 TEST_F(LogHostsCli, hosts_of_unequal_size_are_no_layout) {
   const std::string log = write("uneven.log", nccl_log({5, 3}, 46));
-  for (const Words& more : {Words{}, Words{"--link", "nvlink4"}}) {
-    Words words{"--check-link", log};
-    words.insert(words.end(), more.begin(), more.end());
-    expect_refusal(predict(words), {"8 ranks are on 2 hosts, not as many on each"});
+  const std::string line =
+      "8 ranks (line 10): the ranks are on 2 hosts, not as many on each, which no layout of --gpus "
+      "describes; run all_reduce_perf on as many of each";
+  for (const Words& words :
+       {Words{"--check-link", log}, Words{"--check-link", log, "--link", "nvlink4"},
+        Words{"--link", log, "--network", "mlp:width=1024"},
+        Words{"--gpus", "2x4", "--link", "nvlink4", "--inter-link", log, "--network",
+              "mlp:width=1024"}})
+    expect_refusal(predict(words), {line});
+  test::expect_refusal("ddpx-calibrate",
+                       test::run_program("ddpx-calibrate", {"--from", log}, "", ""), {line});
+}
+
+// What is left of a cut list, where it fits one spread; else what is missing, said once.
+TEST_F(LogHostsCli, a_cut_list_of_ranks_is_used_as_far_as_it_goes) {
+  const auto cut = [&](const std::vector<int>& hosts, int first, int count) {
+    std::string text = nccl_log(hosts, 46);
+    std::size_t begin = 0;
+    for (int i = 0; i < first; ++i) begin = text.find('\n', begin) + 1;
+    for (int i = 0; i < count; ++i) text.erase(begin, text.find('\n', begin) + 1 - begin);
+    return write("cut.log", text);
+  };
+  const ProgramResult most = predict(
+      {"--check-link", cut({8, 8}, 12, 4), "--link", "nvlink4", "--inter-link", "efa-3200"});
+  EXPECT_EQ(most.exit_code, 1) << most.err;
+  EXPECT_THAT(
+      unwrapped(most.out),
+      AllOf(HasSubstr("16 ranks of 2 hosts"),
+            HasSubstr("Assumed: the log lists 12 of its 16 ranks (missing: 12 to 15): taken "
+                      "as 8 on each of 2 hosts"),
+            Not(HasSubstr("does not say which hosts"))));
+  const ProgramResult half = predict({"--check-link", cut({4, 4}, 4, 4), "--link", "pcie4"});
+  EXPECT_THAT(unwrapped(half.out),
+              AllOf(HasSubstr("Assumed: the log lists 4 of its 8 ranks (missing: 4 to 7), which "
+                              "leaves open on which hosts they are: taken as one host."),
+                    Not(HasSubstr("does not say which hosts")), Not(HasSubstr("Note:"))));
+}
+
+TEST_F(LogHostsCli, of_several_tables_it_is_said_which_is_judged) {
+  const std::string eight = nccl_log({8}, 300);
+  const std::string rows = "# nThread 1 nGpus 1 minBytes 8\n";
+  const std::string log = write("both.log", eight + rows + nccl_log({8, 8}, 46));
+  const Words cluster{"--link", "nvlink4", "--inter-link", "efa-3200"};
+  const auto judged = [&](Words words) {
+    words.insert(words.begin(), {"--check-link", log});
+    return unwrapped(predict(words).out);
+  };
+  EXPECT_THAT(judged(cluster),
+              AllOf(HasSubstr("all_reduce on 16 ranks of 2 hosts"),
+                    HasSubstr("Note: judged is all_reduce of float, 16 ranks (line 34), and not: "
+                              "all_reduce of float, 8 ranks (line 10). Another all-reduce is "
+                              "judged where a file holds it alone.")));
+  // The sum, whatever comes first.
+  std::string other = eight;
+  for (std::size_t at = 0; (at = other.find(" sum ", at)) != std::string::npos; ++at)
+    other.replace(at, 5, " max ");
+  const ProgramResult sums = predict(
+      {"--check-link", write("sums.log", other + rows + nccl_log({8}, 360)), "--link", "nvlink4"});
+  EXPECT_THAT(unwrapped(sums.out),
+              AllOf(HasSubstr("Measured: all_reduce on 8 ranks, 360 GB/s"),
+                    HasSubstr("and not: all_reduce of float (max), 8 ranks (line 10).")));
+  // 300 and 360 GB/s are (1/300 + 1/360)/2 seconds in the median: 327.
+  const ProgramResult again = predict(
+      {"--check-link", write("again.log", eight + rows + nccl_log({8}, 360)), "--link", "nvlink4"});
+  EXPECT_THAT(unwrapped(again.out),
+              AllOf(HasSubstr("on 8 ranks, 327 GB/s"),
+                    HasSubstr("Note: judged is all_reduce of float, 8 ranks (line 10), the median "
+                              "of it and its repeat.")));
+  // Of as many ranks as --gpus has.
+  Words asked = cluster;
+  asked.insert(asked.end(), {"--gpus", "2x8"});
+  const std::string three =
+      write("three.log", eight + rows + nccl_log({8, 8}, 46) + rows + nccl_log({8, 8, 8, 8}, 40));
+  asked.insert(asked.begin(), {"--check-link", three});
+  EXPECT_THAT(predict(asked).out, HasSubstr("all_reduce on 16 ranks of 2 hosts"));
+  EXPECT_THAT(predict({"--check-link", write("one.log", eight), "--link", "nvlink4"}).out,
+              Not(HasSubstr("judged is")));
+}
+
+TEST_F(LogHostsCli, links_of_the_others_level_are_refused_with_the_remedy) {
+  const std::string log = write("two.log", nccl_log({8, 8}, 46));
+  const auto asked = [&](const Words& links) {
+    std::vector<Words> questions{
+        {"--check-link", log},
+        {"--gpus", "2x8", "--network", "mlp:width=1024"},
+        {"--gpus", "2x8", "--diagnose", "t1=100ms,t16=120ms", "--params", "350M"}};
+    for (Words& words : questions) words.insert(words.end(), links.begin(), links.end());
+    return questions;
+  };
+  for (const Words& words : asked({"--link", "infiniband-ndr", "--inter-link", "nvlink4"}))
+    expect_refusal(predict(words),
+                   {"--link: 'infiniband-ndr' joins nodes, and --inter-link 'nvlink4' the GPUs "
+                    "inside one; swap them: --link nvlink4 --inter-link infiniband-ndr"});
+  for (const Words& words : asked({"--link", "nvlink4", "--inter-link", "nvlink5"}))
+    expect_refusal(predict(words), {"--inter-link: 'nvlink5' joins the GPUs of one host"});
+  for (const Words& words : asked({"--link", "tcp-25gbe", "--inter-link", "infiniband-ndr"})) {
+    const ProgramResult result = predict(words);
+    EXPECT_NE(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("warning: --link tcp-25gbe is a network, and taken as what"));
   }
+  // Figures may be of either.
+  for (const Words& words : asked({"--link", "40GB/s,20us", "--inter-link", "300GB/s,10us"})) {
+    const ProgramResult result = predict(words);
+    EXPECT_NE(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("is a network")));
+  }
+}
+
+TEST_F(LogHostsCli, the_limit_of_idle_nics_is_what_is_inside_a_node) {
+  const std::string log = write("two.log", nccl_log({8, 8}, 300));
+  const auto limit = [&](const char* nics) {
+    return unwrapped(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200",
+                              "--nics", nics})
+                         .out);
+  };
+  EXPECT_THAT(limit("32"), HasSubstr("the limit is the NVLinks of one GPU, inside a node."));
+  EXPECT_THAT(limit("1"), HasSubstr("the limit is the nodes' NICs."));
 }
 
 TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {

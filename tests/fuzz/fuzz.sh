@@ -13,7 +13,7 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return
 "$clang" -fsanitize=fuzzer,address,undefined "$build/probe.cpp" -o "$build/probe" 2>/dev/null ||
   { echo "this clang++ has no libFuzzer"; exit 77; }
 sources=(io/nccl_tests*.cpp io/nvbandwidth.cpp io/topology_matrix.cpp io/log_text.cpp io/one_line.cpp
-  io/json_*.cpp io/nearest.cpp model/operation.cpp)
+  io/json_*.cpp io/nearest.cpp model/operation.cpp model/tree_wire.cpp)
 "$clang" -std=c++20 -O1 -g -I. -DFMT_HEADER_ONLY -fsanitize=fuzzer,address,undefined \
   -fno-sanitize-recover=undefined "$entry" "${sources[@]}" -o "$build/import_fuzz"
 "$build/import_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \

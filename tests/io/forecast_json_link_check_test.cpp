@@ -21,6 +21,7 @@ TEST(LinkCheckJson, has_the_verdict_the_band_and_the_faults_in_order) {
   check.measured = kMeasured;
   check.expected = candidate("nvlink4", 350e9);
   check.looks_like = candidate("pcie4", 10e9);
+  check.also_like = {candidate("pcie3-p2p", 10.8e9)};
   check.faults = {"first", "second"};
   const auto json = nlohmann::json::parse(to_json(check, {}));
   EXPECT_EQ(json.at("schema"), "ddpx.link_check");
@@ -35,6 +36,7 @@ TEST(LinkCheckJson, has_the_verdict_the_band_and_the_faults_in_order) {
   EXPECT_TRUE(json.at("warnings").empty());
   EXPECT_EQ(json.at("expected").at("usual_bytes_per_s"), 350e9);
   EXPECT_EQ(json.at("looks_like").at("link"), "pcie4");
+  EXPECT_EQ(json.at("also_looks_like").at(0).at("link"), "pcie3-p2p");
   EXPECT_EQ(json.at("likely_faults").at(0), "first");
   EXPECT_TRUE(json.at("candidates").empty());
   EXPECT_TRUE(json.at("paths").is_null());

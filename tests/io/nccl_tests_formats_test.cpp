@@ -234,12 +234,17 @@ TEST(NcclTestsFormats, rows_that_contradict_themselves_are_dropped_with_their_li
 }
 
 TEST(NcclTestsFormats, a_rank_list_that_contradicts_the_bandwidths_is_noted) {
-  const NcclImport import = read(
+  const std::string two =
       "#  Rank  0 Group  0 Pid    639 on a device  0 [0x07] X\n#  Rank  1 Group  0 Pid    640 on b "
-      "device  0 [0x07] X\n" +
-      kHeader + kRows);
-  EXPECT_EQ(only_table(import).ranks, 16);
-  EXPECT_TRUE(some_note_has(import, "the log lists 2 ranks, busbw/algbw says 16"));
+      "device  0 [0x07] X\n";
+  // Two of sixteen: on two hosts in turn, or on sixteen.
+  const NcclImport few = read(two + kHeader + kRows);
+  EXPECT_EQ(only_table(few).ranks, 16);
+  EXPECT_THAT(only_table(few).unplaced, HasSubstr("lists 2 of its 16 ranks (missing: 2 to 15)"));
+  const NcclImport more = read(replaced(two, "Rank  1", "Rank 31") + kHeader + kRows);
+  EXPECT_EQ(only_table(more).ranks, 16);
+  EXPECT_EQ(only_table(more).hosts, 0);
+  EXPECT_TRUE(some_note_has(more, "the log lists 32 ranks, busbw/algbw says 16"));
 }
 
 TEST(NcclTestsFormats, wrong_results_are_reported) {

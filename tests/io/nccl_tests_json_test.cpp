@@ -45,6 +45,27 @@ std::string document(const std::string& rows,
 
 NcclImport read(const std::string& text) { return read_nccl_tests(text, "log.json"); }
 
+// Four processes of two GPUs on two hosts, of which the last is missing.
+TEST(NcclTestsJson, a_cut_list_of_devices_is_used_where_it_fits_one_spread) {
+  const auto device = [](int rank, const std::string& host) {
+    return R"({"rank":)" + std::to_string(rank) + R"(,"hostname":")" + host + R"("})";
+  };
+  const std::string row =
+      R"({"size":1048576,"count":262144,"type":"float","redop":"sum","root":-1,)"
+      R"("out_of_place":{"time":100.0,"alg_bw":10.48576,"bus_bw":18.35008,"nwrong":0}})";
+  const auto places = [&](const std::string& devices) {
+    const NcclImport import =
+        read(R"({"nccl_version":22803,"config":{"nthreads":1,"ngpus":2,"devices":[)" + devices +
+             R"(]},"results":[)" + row + "]}");
+    EXPECT_EQ(only_table(import).ranks, 8);
+    return std::pair(only_table(import).hosts, only_table(import).ranks_per_host);
+  };
+  const std::string three = device(0, "a") + "," + device(2, "a") + "," + device(4, "b");
+  EXPECT_EQ(places(three + "," + device(6, "b")), std::pair(2, 4));
+  EXPECT_EQ(places(three), std::pair(2, 4));
+  EXPECT_EQ(places(device(0, "a")), std::pair(0, 0));
+}
+
 TEST(NcclTestsJson, every_result_is_read_with_ranks_collective_and_version) {
   const NcclImport import = read(document(kFirst + "," + kSecond));
   const ImportedTable table = only_table(import);

@@ -129,6 +129,21 @@ TEST(TwoLevel, a_large_message_is_as_unsure_as_the_wire_and_the_model_whatever_t
   EXPECT_NEAR(a, price(two_level(kNvlink, unsure, {2, 8}, 1), large).relative_error, 0.01);
 }
 
+// What two hosts of eight reach over a wire that they were measured on is what they reached, not
+// what a tree would make of it once more.
+TEST(TwoLevel, a_network_measured_over_such_nodes_gives_what_was_measured) {
+  Link measured = figures("measured", Topology::network, 0, 20);
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, {}, 16};
+  std::vector<CurvePoint> points;
+  for (double bytes = 1 << 20; bytes <= 8e9; bytes *= 4)
+    points.push_back({Bytes(bytes), Seconds(100e-6 + bytes * 1.875 / 20e9), false, ""});
+  measured.curves.emplace_back(call, std::vector<ProtocolLine>{}, points);
+  measured.curves.back().hosts = 2;
+  const double bytes = 4e9;
+  const double bus = bytes * 1.875 / seconds(two_level(kNvlink, measured, {2, 8}), bytes, 16);
+  EXPECT_NEAR(bus / 20e9, 1, 0.15);  // and NCCL's 0.9 for trees
+}
+
 TEST(TwoLevel, refuses_one_node_and_levels_of_which_nothing_is_known) {
   test::expect_input_error(
       [] {

@@ -3,11 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
+
+#include "predict/link_text.hpp"
 
 namespace ddpx {
 namespace {
 
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -123,15 +129,90 @@ TEST(CheckLink, a_small_message_is_held_against_a_small_one) {
   EXPECT_EQ(check_link(measured, kTable[0], kTable).standing, Standing::below);
 }
 
-// A ring counts no more bus bandwidth than its slowest hop carries (31.5 GB/s of PCIe 4 x16),
-// however unsure the way to sixteen GPUs is; a tree over two nodes at most twice the wire.
+// A ring counts no more bus bandwidth than its slowest hop carries (31.5 GB/s of PCIe 4 x16, 25 of
+// HDR InfiniBand), however unsure the way to sixteen GPUs is; over hosts of one rank each a tree
+// sends as much (tree_wire.hpp).
 TEST(CheckLink, no_band_reaches_beyond_what_the_link_carries) {
   EXPECT_EQ(band_of(kTable[1], 16).high, BytesPerSecond(31.5e9));
   EXPECT_EQ(band_of(kTable[2], 16).high, BytesPerSecond(31.5e9));
   EXPECT_LT(band_of(kTable[2], 2).high, BytesPerSecond(31.5e9));
   const Link wire = entry("hdr", Topology::network, 20, 21, 22, 25);
-  EXPECT_EQ(band_of(wire, 64).high, BytesPerSecond(50e9));
+  for (const int ranks : {2, 3, 8, 64})
+    EXPECT_LE(band_of(wire, ranks).high, BytesPerSecond(25e9)) << ranks;
+  EXPECT_EQ(band_of(wire, 64).high, BytesPerSecond(25e9));
+  EXPECT_EQ(check_link(of(30, 2), wire, kTable).standing, Standing::above);
   EXPECT_TRUE(check_link(of(45.7, 16), kTable).candidates.empty());
+}
+
+// 25 GB/s with one standard error of 5 %: 25 x (1 + 1.645 x 0.05) = 27.06, on any count.
+TEST(CheckLink, a_figure_that_was_reached_is_not_added_to) {
+  const Link figures = link_from_figures("--link", "25GB/s,10us");
+  for (const int ranks : {2, 16, 256}) {
+    EXPECT_LE(band_of(figures, ranks).high.value(), 27.06e9) << ranks;
+    EXPECT_EQ(check_link(of(40, ranks), figures, kTable).standing, Standing::above);
+  }
+  const LinkCheck above = check_link(of(40, 16), figures, kTable);
+  EXPECT_THAT(above.text, AllOf(HasSubstr("the limit is the bandwidth given"),
+                                Not(HasSubstr("SHARP")), Not(HasSubstr("NVLS"))));
+  MeasuredLink one_host = of(10, 8);
+  one_host.hosts = 1;
+  EXPECT_THAT(check_link(one_host, figures, kTable).faults, Each(Not(HasSubstr("TCP"))));
+}
+
+// 50 us of a message of 8 GPUs is no reason to look for a switch: NCCL's 25 us for NVLS are its
+// own.
+TEST(CheckLink, nothing_is_said_of_a_switch_where_latency_decides) {
+  MeasuredLink small = of(0.28, 8);
+  small.bytes = Bytes(8192);
+  small.latency_share = 0.95;
+  EXPECT_THAT(check_link(small, kTable[0], kTable).text, Not(HasSubstr("NVLS")));
+  EXPECT_THAT(check_link(small, kTable).text, Not(HasSubstr("NVLS")));
+  MeasuredLink large = of(360, 8);
+  large.latency_share = 0.6;
+  EXPECT_THAT(check_link(large, kTable[0], kTable).text, Not(HasSubstr("NVLS")));
+  large.latency_share = 0.01;
+  EXPECT_THAT(check_link(large, kTable[0], kTable).text, HasSubstr("NVLS does not run"));
+}
+
+std::vector<std::string> likes(const LinkCheck& check) {
+  std::vector<std::string> names;
+  if (check.looks_like) names.push_back(check.looks_like->name);
+  for (const LinkBand& like : check.also_like) names.push_back(like.name);
+  return names;
+}
+
+// Of 10 GB/s where 20.5 are usual: a slot of half the lanes, none of it NVLink, and no faster slot.
+TEST(CheckLink, all_that_a_link_may_have_become_is_named_nearest_first) {
+  const std::vector<Link> table{entry("bridge", Topology::nvlink, 9, 10, 11, 50),
+                                entry("pcie4-p2p", Topology::pcie, 17, 20.5, 24, 31.5),
+                                entry("pcie5", Topology::pcie_host, 9, 28, 34, 63),
+                                entry("pcie3", Topology::pcie_host, 7, 9, 11, 15.8),
+                                entry("pcie3-p2p", Topology::pcie, 9.4, 10.8, 12.2, 15.8),
+                                entry("pcie4-x8-p2p", Topology::pcie, 7.6, 10.4, 13.2, 15.8),
+                                entry("pcie4", Topology::pcie_host, 3.8, 12, 16.2, 31.5),
+                                entry("tcp-100gbe", Topology::network, 9, 10, 11, 12.5)};
+  const LinkCheck check = check_link(of(10), table[1], table);
+  EXPECT_THAT(likes(check), ElementsAre("pcie4-x8-p2p", "pcie3-p2p", "pcie3", "pcie4"));
+  std::string words = check.text;
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  EXPECT_THAT(words, HasSubstr("It is what pcie4-x8-p2p gives (10.4 GB/s), or pcie3-p2p (10.8 "
+                               "GB/s), or pcie3 (9.00 GB/s), and 1 more."));
+  expect_80_columns(check.text);
+}
+
+// NCCL goes over sockets where it finds no verbs (docs: NCCL_IB_DISABLE, NET/Socket); InfiniBand
+// does not become Amazon's EFA.
+TEST(CheckLink, between_nodes_sockets_come_first_where_they_give_as_much) {
+  const std::vector<Link> table{entry("infiniband-ndr", Topology::network, 42, 46, 50, 50),
+                                entry("infiniband-hdr", Topology::network, 4, 6, 25, 25),
+                                entry("efa-400", Topology::network, 4, 6, 7, 6.3),
+                                entry("tcp-100gbe", Topology::network, 3.8, 5, 6.2, 12.5)};
+  const LinkCheck check = check_link(of(6), table[0], table);
+  EXPECT_THAT(likes(check), ElementsAre("tcp-100gbe", "infiniband-hdr"));
+  EXPECT_THAT(check.faults.front(), HasSubstr("fell back to TCP"));
+  // Of what is TCP already no fall-back is said.
+  const LinkCheck tcp = check_link(of(2), table[3], table);
+  EXPECT_THAT(tcp.faults, Each(Not(HasSubstr("fell back"))));
 }
 
 TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {

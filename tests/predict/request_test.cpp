@@ -103,7 +103,9 @@ TEST(Request, nodes_need_what_joins_them_and_nothing_else_does) {
   Resolvers slow = small_resolvers();
   slow.link = [](std::string_view, const std::optional<std::string>& name, const Machine&) {
     Link link = test::figures_link();
-    if (*name == "slow") link.bandwidth.value = BytesPerSecond(4e9);
+    if (*name != "slow") return link;
+    link.bandwidth.value = BytesPerSecond(4e9);
+    link.topology = Topology::network;
     return link;
   };
   o.inter_link = "slow";

@@ -62,14 +62,17 @@ inline Link figures_link() {
   return link;
 }
 
-// Names resolve to the two links above; no file exists.
+// Names resolve to the two links above, "fast" between nodes to a network of the same figures; no
+// file exists.
 inline Resolvers small_resolvers() {
   Resolvers names;
   names.machine = [](const std::optional<std::string>&) { return small_machine(); };
-  names.link = [](std::string_view, const std::optional<std::string>& name,
+  names.link = [](std::string_view place, const std::optional<std::string>& name,
                   const Machine& machine) {
-    if (name && *name == "fast") return figures_link();
-    return machine.links.front();
+    if (!name || *name != "fast") return machine.links.front();
+    Link link = figures_link();
+    if (place == "--inter-link") link.topology = Topology::network;
+    return link;
   };
   names.network_file = [](const std::string& path) {
     Network network = opaque({1e6, Seconds(1e-5), 10});

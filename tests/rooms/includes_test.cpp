@@ -73,6 +73,7 @@ const std::vector<Rule> kRules = {
     {"predict/options", kPredictRooms, kProgramLibraries, {}},
     {"predict/resolve", kPredictRooms, kProgramLibraries, {}},
     {"predict/check_link_file", kPredictRooms, kProgramLibraries, {}},
+    {"predict/check_link_log", kPredictRooms, kProgramLibraries, {}},
     {"validation/validate.cpp", kValidateRooms, kProgramLibraries, {}},
     {"validation/options", kValidateRooms, kProgramLibraries, {}},
     {"validation/program", kValidateRooms, kProgramLibraries, {}},
