@@ -118,6 +118,7 @@ JsonObject diagnosis_json(const DiagnosedRun& run) {
   members.emplace_back("not_communication", run.diagnosis.not_communication);
   members.emplace_back("findings", std::move(findings));
   members.emplace_back("points", points_json(run));
+  members.emplace_back("assumed_latency_s", seconds_or_null(run.assumed_latency));
   members.emplace_back("suspect_points", std::move(flags));
   members.emplace_back("notes", array_json(run.notes));
   return members;

@@ -4,7 +4,8 @@
 //   large messages:  (steps + local_chunks) / N x bytes over the bandwidth, so that bus bandwidth
 //                    rises with the count where GPUs have links of their own, and falls by
 //                    `per_doubling` where they share a root complex
-//   small messages:  base_share of the two-rank latency once, the rest per step
+//   small messages:  base_share of an all-reduce's two-rank latency once, half the rest per step,
+//                    whatever the collective
 //   between:         the cube root of the sum of cubes (less what both count twice), because
 //                    protocols change and hide one of two latencies
 //
@@ -19,7 +20,7 @@ namespace ddpx {
 enum class Topology;
 
 struct CarryOver {
-  // Share of the two-rank latency that is paid once, whatever the number of steps.
+  // Share of an all-reduce's two-rank latency that is paid once, whatever the number of steps.
   double base_share = 0;
   // What a rank copies for itself, in chunks that cost as much as a step.
   double local_chunks = 0;

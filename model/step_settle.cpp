@@ -14,6 +14,22 @@ double busy_share(const Step& step) {
   return std::clamp(1.0 - waiting, 0.01, 1.0);
 }
 
+// The clock at which a step keeps the device as busy as that clock allows; `step_at` walks it at
+// one.
+template <class StepAt>
+double clock_settled(const Machine& machine, double z, bool hot, StepAt step_at) {
+  double factor = 1.0;
+  // Only power (boost) makes the clock depend on how busy the step is.
+  if (!machine.boost) return clock_factor(machine, factor, Seconds(1), z, hot);
+  // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
+  // in a thousand.
+  for (int round = 0; round < 2; ++round) {
+    const Step step = step_at(factor);
+    factor = clock_factor(machine, busy_share(step), step.total(), z, hot);
+  }
+  return factor;
+}
+
 }  // namespace
 
 // Timed, or carried from other sizes: then as unsure as it is on several GPUs, and together with
@@ -30,18 +46,9 @@ double StepModel::scale_of(const Shift& shift) const {
 }
 
 double StepModel::settled_clock(const Shift& shift, double scale) const {
-  double factor = 1.0;
-  // Only power (boost) makes the clock depend on how busy the step is.
-  if (!machine_.boost)
-    return clock_factor(machine_, factor, Seconds(1), shift.of(Source::clock), job_.gpus > 1);
-  // The clock decides the busy share and the share the clock; two rounds settle it to a few parts
-  // in a thousand.
-  for (int round = 0; round < 2; ++round) {
-    const Step step = simulate(shift, {factor, scale}, nullptr);
-    factor = clock_factor(machine_, busy_share(step), step.total(), shift.of(Source::clock),
-                          job_.gpus > 1);
-  }
-  return factor;
+  return clock_settled(machine_, shift.of(Source::clock), job_.gpus > 1, [&](double clock) {
+    return simulate(shift, {clock, scale}, nullptr);
+  });
 }
 
 StepModel::Settled StepModel::settled(const Shift& shift) const {
@@ -53,8 +60,11 @@ StepModel::Settled StepModel::settled(const Shift& shift) const {
   found.step = simulate(shift, walk, nullptr);
   const double most = scale_alone(shift);
   if (job_.gpus == 1 || !(walk.scale < most * (1 - kAlike))) return found;
-  const Walk alone{walk.clock, most, false};
-  const double least = simulate(shift, alone, nullptr).total().value();
+  const auto alone = [&](double clock) { return simulate(shift, {clock, most, false}, nullptr); };
+  // At its own clock: waiting for others is what lets theirs rise, and at that clock the bound
+  // would fall the longer they wait.
+  const double least =
+      alone(clock_settled(machine_, shift.of(Source::clock), true, alone)).total().value();
   // Close to proportional where compute is the bound, and nothing is to do elsewhere.
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds && found.step.total().value() < least; ++round) {

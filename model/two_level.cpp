@@ -29,11 +29,14 @@ constexpr double kLeastLatencyError = 0.12;
 constexpr const char* kInside = "--link";
 constexpr const char* kBetween = "--inter-link";
 
-// `flag` that names the link.
-Seconds pair_latency(const Link& link, const char* flag) {
+// The smallest all-reduce on two ranks: of more, carried to two as `topology` is. `flag` names the
+// link.
+Seconds pair_latency(const Link& link, Topology topology, const char* flag) {
   if (link.latency.value.value() > 0) return link.latency.value;
   for (const Curve& curve : link.curves) {
-    if (curve.kind == Collective::all_reduce) return curve.smallest_time();
+    if (curve.kind == Collective::all_reduce)
+      return curve.smallest_time() * carried_latency(carry_over(topology, link.peak),
+                                                     {curve.kind, curve.ranks}, {curve.kind, 2});
   }
   throw InputError(flag,
                    "'" + link.name + "' has no latency of an all_reduce; measure one on two ranks");
@@ -99,11 +102,11 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
   topology.channel_inside = node / static_cast<double>(topology.channels);
   topology.channel_between = topology.channel_inside;
   topology.generation = generation_of(inside, node);
-  topology.hop_between =
-      Seconds(std::max(0.0, (pair_latency(between, kBetween).value() - kPairBetween) / 2));
+  topology.hop_between = Seconds(std::max(
+      0.0, (pair_latency(between, Topology::network, kBetween).value() - kPairBetween) / 2));
   if (layout.gpus_per_node > 1)
-    topology.latency_scale =
-        pair_latency(inside, kInside).value() / (topology.nvlink ? kPairNvlink : kPairPcie);
+    topology.latency_scale = pair_latency(inside, inside.topology, kInside).value() /
+                             (topology.nvlink ? kPairNvlink : kPairPcie);
   return topology;
 }
 

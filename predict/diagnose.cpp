@@ -193,6 +193,9 @@ DiagnosedRun diagnose_steps(const Case& c) {
     observation.one = *one;
     for (std::size_t i = 1; c.parameters && i < result.points.size(); ++i)
       result.implied[i] = implied_by(c, *one, result.points[i]);
+    if (std::any_of(result.implied.begin(), result.implied.end(),
+                    [](const auto& link) { return link.has_value(); }))
+      result.assumed_latency = kInferredLatency;
   }
   const int gpus = result.judged.gpus;
   if (names_link(c.options)) {

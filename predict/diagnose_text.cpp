@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "predict/infer.hpp"
+#include "predict/link_reading.hpp"
 #include "predict/text.hpp"
 
 namespace ddpx {
@@ -120,8 +120,9 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
             share_text(run, transfer->explains) +
             ", but the end of the forecast's interval could explain it.";
   if (const auto& implied = implied_at(run)) {
-    const std::string reading(reading_of(*implied));
-    const std::string link_text = "link of " + rate_text(*implied) + " bus bandwidth";
+    const std::string reading = reading_of(*implied);
+    const std::string link_text = "link of " + rate_text(*implied) + " bus bandwidth and " +
+                                  time_text(*run.assumed_latency) + " latency (assumed)";
     const std::string model = amount_text(parameters) + " parameters";
     if (link.empty() && *implied >= kSlowestWorkingLink)
       return "What explains it depends on the link: for " + model + " a " + link_text + " would, " +
@@ -211,7 +212,8 @@ std::string diagnosis_text(const DiagnosedRun& run) {
   const bool implied = std::any_of(run.implied.begin(), run.implied.end(),
                                    [](const auto& link) { return link.has_value(); });
   std::vector<TextTable::Column> columns{{"GPUs"}, {"step"}, {"each GPU's work"}};
-  if (implied) columns.push_back({"link that explains it"});
+  if (implied)
+    columns.push_back({"link of " + time_text(*run.assumed_latency) + " that explains it"});
   TextTable points(std::move(columns));
   const StepPoint& one = run.points.front();
   for (std::size_t i = 0; i < run.points.size(); ++i) {

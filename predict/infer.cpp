@@ -1,6 +1,5 @@
 #include "predict/infer.hpp"
 
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "model/error.hpp"
 #include "model/forecast.hpp"
 #include "model/quantity.hpp"
+#include "predict/infer_text.hpp"
 #include "predict/link_text.hpp"
 #include "predict/measured.hpp"
 #include "predict/text.hpp"
@@ -24,27 +24,6 @@ constexpr double kNoise = 0.02;
 // jump.
 constexpr double kJump = 1e-3;
 
-// What all-reduce reaches on links of each class, two ranks (shipped table of interconnects and the
-// measurements behind it).
-struct Class {
-  BytesPerSecond below;
-  const char* reading;
-};
-constexpr std::array<Class, 7> kClasses{{
-    {BytesPerSecond(0.03e9),
-     "below any working PCIe link and below 1 Gb/s Ethernet: no working link explains this; look "
-     "at "
-     "the host, the loader or the placement of the ranks"},
-    {kSlowestWorkingLink,
-     "below any working PCIe link: look for a fault (peer-to-peer blocked by IOMMU or ACS) or a "
-     "network of 1 Gb/s or less"},
-    {BytesPerSecond(1.3e9), "like TCP over a 10 Gb/s network; no sound PCIe link is this slow"},
-    {BytesPerSecond(4e9), "like a 25 Gb/s network, or PCIe 3 through host memory"},
-    {BytesPerSecond(13e9), "like PCIe 3 or 4, or a 100 Gb/s network"},
-    {BytesPerSecond(50e9), "like PCIe 4 or 5, InfiniBand, or an NVLink bridge"},
-    {BytesPerSecond(kFastest * 2), "like NVLink"},
-}};
-
 Link link_of(BytesPerSecond bandwidth) {
   Link link;
   link.name = "inferred";
@@ -59,50 +38,6 @@ Link link_of(BytesPerSecond bandwidth) {
 double speedup_of(const Job& job, const StepPair& steps) {
   return job.samples_per_step() / steps.many.value() /
          (job.one_gpu().samples_per_step() / steps.one.value());
-}
-
-std::string problem_of(const StepPair& steps, const Job& job) {
-  return "a step of " + time_text(steps.many) + " on " + std::to_string(job.gpus) +
-         " GPUs beside " + time_text(steps.one) + " on one ";
-}
-
-// "2.00 ms for the framework and 3.10 ms for waiting for the slowest rank"; "" for nothing.
-std::string besides_of(const Step& step) {
-  std::string text;
-  const auto add = [&](Term term, const char* what) {
-    if (!(step.term(term) > Seconds{})) return;
-    text += (text.empty() ? "" : " and ") + time_text(step.term(term)) + what;
-  };
-  add(Term::framework, " for the framework");
-  add(Term::imbalance, " for waiting for the slowest rank");
-  return text;
-}
-
-// All that a step takes: the parts add up to it.
-std::string parts_of(const Step& step) {
-  const auto sum = [&](std::initializer_list<Term> terms) {
-    Seconds total{};
-    for (Term term : terms) total += step.term(term);
-    return total;
-  };
-  const std::pair<Seconds, const char*> parts[] = {
-      {sum({Term::forward, Term::backward, Term::accumulation, Term::contention,
-            Term::compression}),
-       "compute"},
-      {sum({Term::optimizer}), "the optimizer"},
-      {sum({Term::copies}), "bucket copies"},
-      {sum({Term::exposed_communication}), "the link's latency"},
-      {sum({Term::host, Term::loader}), "the host"},
-      {sum({Term::framework}), "the framework"},
-      {sum({Term::imbalance}), "waiting for the slowest rank"}};
-  std::vector<std::string> words;
-  for (const auto& [time, what] : parts) {
-    if (time > Seconds{}) words.push_back(time_text(time) + " for " + what);
-  }
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
 }
 
 // The step over a link of whatever bandwidth.
@@ -134,10 +69,14 @@ class Steps {
     };
     const Step free = at(BytesPerSecond(kFastest));
     if (pair_.many <= free.total() * (1 + kNoise)) refuse_free(free);
-    if (pair_.many > time_at(low)) {
-      throw UnmetError(
-          "--infer-link: " + problem_of(pair_, job_) +
-          "is slower than any link explains; the fault is elsewhere (data loading, a stuck rank)");
+    if (const Seconds slowest = time_at(low); pair_.many > slowest) {
+      throw UnmetError("--infer-link: " + problem_of(pair_, job_) +
+                       "is slower than any link explains: over one of " +
+                       rate_text(BytesPerSecond(kSlowest)) + " it would take " +
+                       time_text(slowest) + ", with free communication " + time_text(free.total()) +
+                       " (" + parts_of(free) +
+                       "); the fault is elsewhere (data loading, a stuck rank); " +
+                       grounds_of(machine_, job_, free));
     }
     // The step falls as the bandwidth rises; 44 halvings of 18 e-foldings leave 1e-12.
     for (int i = 0; i < 44; ++i) {
@@ -163,6 +102,7 @@ class Steps {
         job_.strategy.micro_batches == 1 && speedup > job_.gpus * (1 + kNoise);
     const bool may_wait_less = !more_than_linear && free.term(Term::imbalance) > Seconds{};
     const std::string parts = " (" + parts_of(free) + ")";
+    const std::string grounds = "; " + grounds_of(machine_, job_, free);
     if (pair_.many.value() < allowed.low || more_than_linear) {
       throw UnmetError("--infer-link: no link explains " + problem_of(pair_, job_) + "(" +
                        factor_text(speedup) +
@@ -172,12 +112,14 @@ class Steps {
                        "; t1, tn, --batch or --scaling are not of the same training" +
                        (may_wait_less ? ", or its ranks and samples differ by less than is taken "
                                         "(--straggler spread=0%)"
-                                      : ""));
+                                      : "") +
+                       grounds);
     }
     throw UnmetError("--infer-link: " + problem_of(pair_, job_) +
                      "shows no communication to infer a link from: with free communication it "
                      "would take " +
-                     time_text(free.total()) + parts + "; any fast enough link explains it");
+                     time_text(free.total()) + parts + "; any fast enough link explains it" +
+                     grounds);
   }
 
   const Machine& machine_;
@@ -200,38 +142,7 @@ std::optional<BytesPerSecond> explaining_alone(Machine machine, Job job, double 
   }
 }
 
-std::string jump_text(const StepJump& jump, Seconds step) {
-  return " No bandwidth gives exactly that step, because the forecast jumps there: just below it "
-         "is " +
-         time_text(jump.below) + ", " + percent_text(jump.below / step - 1) +
-         " longer, just above " + time_text(jump.above) + ", " +
-         percent_text(1 - jump.above / step) + " shorter.";
-}
-
-std::string reading_text(const InferredLink& found, const std::string& besides) {
-  std::string text = std::to_string(found.job.gpus) + " GPUs train " + factor_text(found.speedup) +
-                     " as fast as one. ";
-  if (!besides.empty()) text += "Of the step the forecast takes " + besides + ". ";
-  text += "For " + amount_text(found.parameters) + " parameters a link of " +
-          rate_text(found.bus_bandwidth) + " all-reduce bus bandwidth and " +
-          time_text(kInferredLatency) + " latency (assumed) explains " +
-          (besides.empty() ? "it, if nothing but the link is at fault: "
-                           : "the rest, if nothing else is at fault: ") +
-          std::string(reading_of(found.bus_bandwidth)) + ".";
-  if (found.jump) text += jump_text(*found.jump, found.step);
-  if (found.link_alone)
-    text += " If the link took all of it, " + rate_text(*found.link_alone) + " would.";
-  return text;
-}
-
 }  // namespace
-
-std::string_view reading_of(BytesPerSecond bandwidth) {
-  for (const Class& c : kClasses) {
-    if (bandwidth < c.below) return c.reading;
-  }
-  return kClasses.back().reading;
-}
 
 StepPair parse_step_pair(std::string_view place, std::string_view text) {
   const auto reject = [&] {

@@ -18,12 +18,8 @@ struct StepPair {
 // "t1=120ms,tn=180ms", or "t1=120ms,t16=180ms".
 [[nodiscard]] StepPair parse_step_pair(std::string_view place, std::string_view text);
 
-// No PCIe link that works gives less to an all-reduce on two ranks.
-inline constexpr BytesPerSecond kSlowestWorkingLink{0.1e9};
 // A latency any link has; the bandwidth of a slow step does not depend on it.
 inline constexpr Seconds kInferredLatency{10e-6};
-// What an all-reduce of this bus bandwidth looks like, in words.
-[[nodiscard]] std::string_view reading_of(BytesPerSecond bandwidth);
 
 // The steps, and why no link explains them, as an answer.
 [[nodiscard]] InferredLink no_link(const Job& job, double parameters, const StepPair& steps,

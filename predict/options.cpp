@@ -41,8 +41,10 @@ void add_machine(CommandLine& line, Options& o) {
       "or bus bandwidth and\nlatency as 25GB/s,10us; repeatable (default: the\nmachine's first)");
   line.one(kGroup, "--gpus", o.gpus, "N,NxM,...",
            "GPU counts; 2x8 is two nodes of eight\n(default: 2)");
-  line.one(kGroup, "--inter-link", o.inter_link, "NAME|FILE|FIGURES",
-           "link between the nodes of --gpus NxM; --link is\ninside each");
+  line.one(
+      kGroup, "--inter-link", o.inter_link, "NAME|FILE|FIGURES",
+      "link between the nodes of --gpus NxM; --link is\ninside each (a log of nodes of several "
+      "GPUs holds\nboth: give it as --link alone)");
   line.one(kGroup, "--nics", o.nics, "N",
            "of --inter-link in every node (default: one per\nGPU for infiniband, roce and efa, "
            "else one)");

@@ -49,8 +49,10 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
   const bool several = std::any_of(query.gpus.begin(), query.gpus.end(),
                                    [](const NodeLayout& layout) { return layout.nodes > 1; });
   if (options.inter_link && !several)
-    throw InputError("--inter-link",
-                     "joins nodes, and --gpus names none; give --gpus 2x8 for two nodes of eight");
+    throw InputError(
+        "--inter-link",
+        "joins nodes, and --gpus names none; give nodes and the GPUs of each, as --gpus "
+        "2x8 for two of eight or 8x1 for eight of one");
   if (options.nics && !options.inter_link)
     throw InputError("--nics", "counts NICs of --inter-link, which is missing");
   if (options.inter_link)
@@ -147,6 +149,9 @@ void use_links(Query& query, const Options& options, const Resolvers& resolvers)
                                    "' has one in each: nothing travels over it; leave it out "
                                    "(--inter-link joins the nodes)");
   check_levels(query, options);
+  if (query.nics && !query.inter_link->curves.empty())
+    throw InputError("--nics", "cannot change what was measured between nodes of one GPU ('" +
+                                   shown(query.inter_link->name) + "'); leave it out");
   // NCCL treats a GPU by what it could reach: the machine's own link says whether it has NVLink.
   Link inside = query.machine.links.empty() ? Link{} : query.machine.links.front();
   inside.name = query.inter_link->name;

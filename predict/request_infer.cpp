@@ -85,14 +85,8 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   ForecastDocument document;
   document.machine = machine.name;
   document.device = machine.device.name;
-  try {
-    document.inferred = infer_link(known, job, parameters, steps);
-  } catch (const UnmetError& unmet) {
-    if (!options.json) throw;
-    document.inferred = no_link(job, parameters, steps, unmet.what());
-  }
-  document.inferred->batch_given = options.batch.has_value();
-  if (!options.machine && !options.gpu)
+  const bool unnamed = !options.machine && !options.gpu;
+  if (unnamed)
     document.warnings.push_back(
         "t1 is of your GPU, but copies and optimizer are priced on the memory of machine " +
         machine.name + " (" + machine.device.name + "); name yours by --gpu or --machine");
@@ -103,6 +97,20 @@ ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
     document.warnings.emplace_back(
         "under --scaling strong a rank's share of t1 is taken in proportion to its samples; "
         "smaller batches are not faster in proportion");
+  try {
+    document.inferred = infer_link(known, job, parameters, steps);
+  } catch (const UnmetError& unmet) {
+    std::string why = unmet.what();
+    if (!options.json) {
+      if (unnamed)
+        why += "; machine " + machine.name + " is assumed: name yours by --gpu or --machine";
+      for (std::size_t i = unnamed ? 1 : 0; i < document.warnings.size(); ++i)
+        why += "; " + document.warnings[i];
+      throw UnmetError(why);
+    }
+    document.inferred = no_link(job, parameters, steps, std::move(why));
+  }
+  document.inferred->batch_given = options.batch.has_value();
   return document;
 }
 

@@ -178,6 +178,7 @@ struct DiagnosedRun {
   std::vector<StepPoint> points;  // ascending counts
   // Where parameters are known: the bus bandwidth that explains each point by its link alone.
   std::vector<std::optional<BytesPerSecond>> implied;
+  std::optional<Seconds> assumed_latency;   // of those links; nullopt where there are none
   std::optional<BytesPerSecond> named;      // bus bandwidth of the link that was named
   std::vector<std::optional<double>> each;  // a GPU's throughput over one alone
   std::vector<PointFlag> flags;

@@ -25,8 +25,10 @@ struct Setting {
 // those whose logs do not say. Throws InputError.
 void use_hosts(Query& query);
 
-// The link that joins all ranks of a layout: as given inside one node, and where it was measured on
-// exactly that many ranks; else made of both levels. Throws InputError where neither is possible.
+// The link that joins all ranks of a layout: as given inside one node. Between nodes what was
+// measured over nodes of as many GPUs each, carried to their number by price(); else made of both
+// levels. A log of several nodes is the same answer as --link and, where each has one GPU, as
+// --inter-link. Throws InputError where nothing joins them.
 [[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);
 
 // The link as the strategy's channel count has it: nvlink-4ch of the machine for channels=4 over

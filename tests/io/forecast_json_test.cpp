@@ -124,12 +124,12 @@ TEST(ForecastJson, a_diagnosis_is_written_with_its_numbers) {
   DiagnosedRun run;
   run.points = {{1, Seconds(1), {}, {}}, {4, Seconds(3), {}, {}}};
   run.implied = {std::nullopt, BytesPerSecond(1e9)};
+  run.assumed_latency = Seconds(1e-5);
   run.each = {1, 1.0 / 3};
   run.judged = run.points[1];
   run.flags = {{4, PointFault::more_than_linear, 1.2, 1}};
   run.diagnosis = {Cause::slow_rank, Seconds(2), {{Cause::slow_rank, Seconds(1.5), 3}}, true};
   run.verdict = "v";
-  run.next = "n";
   d.diagnosed = run;
   const Document written = parsed(d);
   const Reader diagnosis = Reader(written).at("diagnosis");
@@ -138,6 +138,7 @@ TEST(ForecastJson, a_diagnosis_is_written_with_its_numbers) {
   EXPECT_EQ(diagnosis.at("findings").elements().front().at("rank").number(), 3);
   EXPECT_EQ(diagnosis.at("points").elements()[1].at("implied_bus_bandwidth_bytes_per_s").number(),
             1e9);
+  EXPECT_EQ(diagnosis.at("assumed_latency_s").number(), 1e-5);
   EXPECT_EQ(diagnosis.at("suspect_points").elements().front().at("fault").text(),
             "more_than_linear");
 }

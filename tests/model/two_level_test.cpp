@@ -144,6 +144,25 @@ TEST(TwoLevel, a_network_measured_over_such_nodes_gives_what_was_measured) {
   EXPECT_NEAR(bus / 20e9, 1, 0.15);  // and NCCL's 0.9 for trees
 }
 
+// A log of many hosts says how long a message of many hops takes; the wire between two is less.
+TEST(TwoLevel, the_latency_of_a_log_is_carried_to_two_ranks) {
+  const auto log = [](int ranks, double smallest) {
+    Link link;
+    link.name = "log";
+    link.topology = Topology::network;
+    const std::vector<CurvePoint> points{{Bytes(8), Seconds(smallest), false, ""},
+                                         {Bytes(8.0 * (1 << 30)), Seconds(2), false, ""}};
+    link.curves.emplace_back(CollectiveCall{Collective::all_reduce, DType::fp32, Bytes(), ranks},
+                             std::vector<ProtocolLine>{}, points);
+    return link;
+  };
+  const auto hop = [&](const Link& between) {
+    return nccl_topology(kNvlink, between, {2, 8}, std::nullopt).hop_between.value();
+  };
+  // Half of it once, half per step: a tree over 16 has 2 x 4 steps where two ranks have 2.
+  EXPECT_NEAR(hop(log(16, 100e-6)), hop(log(2, 100e-6 / (0.5 + 0.5 * 4))), 1e-12);
+}
+
 TEST(TwoLevel, refuses_one_node_and_levels_of_which_nothing_is_known) {
   test::expect_input_error(
       [] {

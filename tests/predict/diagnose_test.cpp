@@ -104,6 +104,7 @@ TEST(Diagnose, a_network_counts_by_its_parameters) {
   not_diagnosed(o, {"--network", "--params"});
   o.params.reset();
   EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take a link of"));
+  EXPECT_THAT(text_for(o), HasSubstr("bus bandwidth and 10.0 us latency (assumed)"));
 }
 
 TEST(Diagnose, many_slow_messages_are_latency) {

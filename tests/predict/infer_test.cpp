@@ -117,6 +117,19 @@ TEST(Infer, the_parts_of_a_step_with_free_communication_add_up_to_it) {
   EXPECT_NEAR(sum / total, 1, 0.01) << text;
 }
 
+TEST(Infer, a_refusal_says_what_its_forecast_rests_on) {
+  for (const double many : {0.34, 0.05, 1e6}) {
+    const std::string text = unmet_text(two_gpus(), {Seconds(0.3), Seconds(many)});
+    for (const char* ground :
+         {"for compute", "for the optimizer", "for bucket copies",
+          "the optimizer and copies are priced on the memory of Small GPU (small)",
+          "ranks are taken to differ by 2.0 % and samples by 30 %, of which a rank has 2",
+          "free communication still has 10.0 us of latency, assumed"})
+      EXPECT_NE(text.find(ground), std::string::npos) << ground << "\n" << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+  }
+}
+
 TEST(Infer, a_pair_is_two_times_in_order) {
   const StepPair pair = parse_step_pair("--infer-link", "t1=120ms,tn=1.5s");
   EXPECT_DOUBLE_EQ(pair.one.value(), 0.120);

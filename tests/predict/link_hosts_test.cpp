@@ -77,7 +77,9 @@ TEST(LinkHosts, what_is_not_known_of_hosts_is_said_to_be_assumed) {
   EXPECT_THAT(warnings(query(measured("log", 8, 1), {1, 8})), IsEmpty());
   EXPECT_THAT(warnings(query(wire(), {1, 8})), IsEmpty());
   EXPECT_THAT(warnings(query(measured("log", 8, 1), {2, 8}, log)),
-              ElementsAre(HasSubstr("taken as between hosts here")));
+              ElementsAre(HasSubstr("taken as one rank on each host")));
+  EXPECT_THAT(warnings(query(log, {8, 1})),
+              ElementsAre(HasSubstr("taken as one rank on each host")));
 }
 
 TEST(LinkHosts, a_level_that_a_log_does_not_show_is_refused) {
@@ -85,6 +87,57 @@ TEST(LinkHosts, a_level_that_a_log_does_not_show_is_refused) {
                  {"--inter-link", "'log' was measured inside one host and joins no nodes"});
   expect_refused(query(measured("log", 16, 2), {2, 8}, wire()),
                  {"--link", "'log' was measured over 2 hosts", "leave out --inter-link"});
+}
+
+// 16 ranks of two hosts are NVLink and NICs together, and the tree that joins two hosts counts
+// nearly twice the wire's bus bandwidth (model/two_level.hpp): no wire of one NIC.
+TEST(LinkHosts, a_log_of_both_levels_is_no_wire) {
+  for (const NodeLayout layout : {NodeLayout{2, 8}, NodeLayout{4, 8}, NodeLayout{2, 4}})
+    expect_refused(query(measured("inside", 8, 1), layout, measured("log", 16, 2)),
+                   {"--inter-link", "'log' was measured on 16 ranks of 2 hosts",
+                    "as the only --link", "--gpus 2x8"});
+  expect_refused(
+      query(measured("inside", 8, 1), {2, 8}, measured("log", 16, std::nullopt)),
+      {"--inter-link", "hosts that its log does not name", "as the only --link", "--gpus 2x8"});
+  EXPECT_THAT(warnings(query(measured("inside", 8, 1), {2, 8}, measured("log", 16, 16))),
+              IsEmpty());
+}
+
+TEST(LinkHosts, a_cluster_is_carried_to_more_nodes_of_its_own_kind_only) {
+  Query q = query(measured("log", 16, 2), {4, 8});
+  use_hosts(q);
+  const CollectiveCall call{Collective::all_reduce, DType::fp32, Bytes(1 << 30), 32};
+  const CollectivePrice price = ddpx::price(link_of(q, q.links.front(), {4, 8}), call);
+  EXPECT_TRUE(price.extrapolated);
+  // A ring's share of the bytes: 62/32 beside 30/16 of them, in the same 20 ms.
+  EXPECT_NEAR(price.time.value(), 0.02 * (62.0 / 32) / (30.0 / 16), 1e-3);
+  // 30 % per doubling on a network (model/carry_over.cpp).
+  EXPECT_GT(price.relative_error, std::expm1(0.30));
+  expect_refused(query(measured("log", 16, 2), {4, 4}),
+                 {"--link", "16 ranks of 2 hosts", "--gpus 4x4 has 4 on each", "--gpus 2x8"});
+  expect_refused(query(measured("log", 16, 2), {1, 16}),
+                 {"--gpus", "16 is GPUs of one host", "16 ranks of 2 hosts", "--gpus 2x8"});
+}
+
+// One question, however it is put: hosts of one GPU have nothing inside.
+TEST(LinkHosts, hosts_of_one_gpu_are_the_same_link_inside_and_between) {
+  for (const std::optional<int> hosts : {std::optional<int>(16), std::optional<int>()}) {
+    const Link log = measured("log", 16, hosts);
+    for (const NodeLayout layout : {NodeLayout{16, 1}, NodeLayout{4, 1}, NodeLayout{64, 1}}) {
+      Query as_link = query(log, layout);
+      Query as_inter = query(measured("inside", 2, 1), layout, log);
+      use_hosts(as_link);
+      use_hosts(as_inter);
+      const Link a = link_of(as_link, as_link.links.front(), layout);
+      const Link b = link_of(as_inter, as_inter.links.front(), layout);
+      for (const double bytes : {8.0, 1e6, 1e9}) {
+        const CollectiveCall call{Collective::all_reduce, DType::fp32, Bytes(bytes), layout.gpus()};
+        EXPECT_EQ(price(a, call).time, price(b, call).time) << bytes;
+        EXPECT_EQ(price(a, call).relative_error, price(b, call).relative_error) << bytes;
+      }
+      EXPECT_EQ(as_link.warnings, as_inter.warnings);
+    }
+  }
 }
 
 }  // namespace

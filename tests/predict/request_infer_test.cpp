@@ -169,6 +169,19 @@ TEST(RequestInfer, a_step_that_framework_and_ranks_explain_needs_no_link) {
     EXPECT_THAT(error.what(), HasSubstr("for the framework and "));
     EXPECT_THAT(error.what(), HasSubstr("for waiting for the slowest rank"));
     EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+    EXPECT_THAT(error.what(), Not(HasSubstr("name yours")));
+  }
+  // What was assumed for want of a flag is not lost with the answer.
+  o.machine.reset();
+  o.batch.reset();
+  o.infer_link = "t1=300ms,tn=302ms";
+  try {
+    static_cast<void>(infer(o, small_resolvers()));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const UnmetError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("machine small is assumed: name yours by --gpu or --machine; "
+                          "no --batch is given"));
   }
 }
 

@@ -156,7 +156,7 @@ struct OtherRule {
   double protocol_error;
 };
 constexpr OtherRule kLarge{0.00, 0.29};
-constexpr OtherRule kGenerations{0.035, 0.091};
+constexpr OtherRule kGenerations{0.036, 0.087};
 
 Judged of_nvswitch(const std::map<std::string, Judged>& groups) {
   Judged all;
@@ -178,8 +178,13 @@ std::string errors_text(const std::string& errors, const Judged& by_the_other,
       "rows of five other machines of the same public collection lie inside, every size and every "
       "machine counting alike (aiconfigurator at 095f58a, NCCL 2.29.2: H100, B200 and B300 at 2, 4 "
       "and 8 GPUs, GB200 and GB300 at 2 and 4; their tables are not kept here, `ddpx_links_study "
-      "FILE` says what the rule makes of any in the form of validation/links/sweeps.json). Of the "
-      "H100's rows from 1 MiB on 97 % lie inside, of the four Blackwell machines' 74 to 77 %: "
+      "FILE` says what the rule makes of any in the form of validation/links/sweeps.json). Their "
+      "mean error below 1 MiB is least, 5 %, with a base share of {:.2f}: NCCL counts a base and "
+      "so "
+      "much per step, the same for every collective, and an all-gather has half an all-reduce's "
+      "steps. (Latency was taken to grow alike for all of them once, which forecast the A100's "
+      "all-gathers on 8 half too slow; by that form the five are off by 8 %.) Of the "
+      "H100's rows from 1 MiB on 99 % lie inside, of the four Blackwell machines' 73 to 76 %: "
       "8 to 32 MiB there take far longer on more GPUs than a ring makes of two. From 1 MiB on the "
       "rule gives {:.2f} and {:.2f}, which here hold {}; of Blackwell's alone 0.00 and 0.30, "
       "the latter of which the programs take for links of its peak (900 GB/s). With both "
@@ -188,10 +193,10 @@ std::string errors_text(const std::string& errors, const Judged& by_the_other,
       "below. Which of them is taken was settled with these rows' coverage in view; constants set "
       "by hand (0.04 and 0.16) had held 96 and 94 %. One judged machine is too few to say what "
       "another does: {}, and judged by the other's, {} lie inside from 1 MiB on and {} below.\n\n",
-      shipped.error, shipped.protocol_error, kLarge.error, kLarge.protocol_error,
-      covered(by_large.large), kGenerations.error, kGenerations.protocol_error,
-      covered(by_generations.large), covered(by_generations.small), errors,
-      covered(by_the_other.large), covered(by_the_other.small));
+      shipped.error, shipped.protocol_error, shipped.base_share, kLarge.error,
+      kLarge.protocol_error, covered(by_large.large), kGenerations.error,
+      kGenerations.protocol_error, covered(by_generations.large), covered(by_generations.small),
+      errors, covered(by_the_other.large), covered(by_the_other.small));
 }
 
 }  // namespace
@@ -202,8 +207,9 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
       "\n## From two GPUs to four and eight\n\nNCCL time at 2, 4 and 8 GPUs of three machines: "
       "all-reduce, all-gather and reduce-scatter. The latter two count the whole buffer: at 8 A100 "
       "512 MiB in 2.29 ms are 205 GB/s of bus bandwidth that way and would be 1,640 otherwise, "
-      "above the links' 300. The A100 is judged by constants fitted on the H200 and the other way "
-      "round; the errors behind the intervals come from neither (below). The L40S is judged by the "
+      "above the links' 300. The share of latency that is paid once and the errors behind the "
+      "intervals come from five other machines (below), local chunks for the A100 from the H200 "
+      "and the other way round. The L40S is judged by the "
       "shipped constants for PCIe. Coverage is of the 90 % interval.\n\n"
       "| machine, GPUs | rows | mean | median | 95th percentile | covered | below 1 MiB: mean | "
       "covered |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
@@ -218,10 +224,9 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
     Fitted fitted;
     fit(other, tables, fitted);
     CarryOver carry = carry_over(Topology::nvlink);
-    carry.base_share = fitted.base_share;
     carry.local_chunks = median(fitted.local_chunks);
     constants += fmt::format("{}: base share {:.2f}, local chunks {:.2f}. ", other,
-                             carry.base_share, carry.local_chunks);
+                             fitted.base_share, carry.local_chunks);
     judge(machine, tables, carry, groups);
     carry = with_errors({ring_rows_of(other, tables, carry)}, carry);
     errors += fmt::format("{}the {} alone would have {:.2f} and {:.2f}", errors.empty() ? "" : ", ",
