@@ -66,9 +66,14 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       cost("per_bucket_s", &HostCosts::per_bucket);
       cost("hook_per_bucket_s", &HostCosts::hook_per_bucket);
       cost("fsdp_s", &HostCosts::fsdp);
-      t[prefix + "fsdp_adamw_per_tensor_s"] = [engine](Machine& m, const Prior& p) {
-        host(m, engine).fsdp_adamw_per_tensor = estimate<Seconds>(p);
+      const auto found = [&](const char* field,
+                             std::optional<Estimate<Seconds>> HostCosts::*member) {
+        t[prefix + field] = [engine, member](Machine& m, const Prior& p) {
+          host(m, engine).*member = estimate<Seconds>(p);
+        };
       };
+      found("fsdp_adamw_per_tensor_s", &HostCosts::fsdp_adamw_per_tensor);
+      found("autocast_per_tensor_s", &HostCosts::autocast_per_tensor);
     }
     return t;
   }();

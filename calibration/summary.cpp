@@ -100,6 +100,7 @@ std::string host_text(const Machine& machine) {
     add_found("fsdp per tensor", costs->fsdp_per_tensor);
     add_found("adamw per tensor", costs->adamw_per_tensor);
     add_found("fsdp adamw per tensor", costs->fsdp_adamw_per_tensor);
+    add_found("autocast per tensor", costs->autocast_per_tensor);
   }
   return text;
 }

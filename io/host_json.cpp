@@ -22,7 +22,7 @@ struct OptionalCost {
   std::optional<Estimate<Seconds>> HostCosts::*member;
 };
 
-constexpr std::array<OptionalCost, 8> kOptional{
+constexpr std::array<OptionalCost, 9> kOptional{
     {{"fsdp_launch_s", &HostCosts::fsdp_launch},
      {"step_s", &HostCosts::step},
      {"sync_s", &HostCosts::sync},
@@ -30,7 +30,8 @@ constexpr std::array<OptionalCost, 8> kOptional{
      {"fsdp_block_s", &HostCosts::fsdp_block},
      {"fsdp_per_tensor_s", &HostCosts::fsdp_per_tensor},
      {"adamw_per_tensor_s", &HostCosts::adamw_per_tensor},
-     {"fsdp_adamw_per_tensor_s", &HostCosts::fsdp_adamw_per_tensor}}};
+     {"fsdp_adamw_per_tensor_s", &HostCosts::fsdp_adamw_per_tensor},
+     {"autocast_per_tensor_s", &HostCosts::autocast_per_tensor}}};
 
 constexpr const char* kSpread = "spread";
 

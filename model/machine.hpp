@@ -58,6 +58,9 @@ struct HostCosts {
   // parameters are DTensors, on which each of its operations costs more: so much on top.
   std::optional<Estimate<Seconds>> adamw_per_tensor{};
   std::optional<Estimate<Seconds>> fsdp_adamw_per_tensor{};
+  // What a micro-batch with 16-bit products takes longer: each tensor's casts, there and back.
+  // nullopt: nothing was found.
+  std::optional<Estimate<Seconds>> autocast_per_tensor{};
   // How far a fresh process moves all of these together, one standard error as a fraction.
   double spread = 0;
 };

@@ -71,9 +71,7 @@ std::optional<RowKernel> row_kernel_from(std::string_view word) {
   return find_value(kRowKernels, word);
 }
 
-double element_bytes(DType dtype) {
-  return dtype == DType::bf16 || dtype == DType::fp16 ? 2.0 : 4.0;
-}
+double element_bytes(DType dtype) { return is_half(dtype) ? 2.0 : 4.0; }
 
 Bytes optimizer_traffic(Optimizer optimizer, double parameters) {
   return Bytes((optimizer == Optimizer::adamw ? 28.0 : 12.0) * parameters);

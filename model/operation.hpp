@@ -16,6 +16,10 @@
 namespace ddpx {
 
 enum class DType { fp32, tf32, bf16, fp16 };
+// Kept in 16 bits: its products are autocast's.
+[[nodiscard]] constexpr bool is_half(DType dtype) {
+  return dtype == DType::bf16 || dtype == DType::fp16;
+}
 enum class Pass { forward, data_gradient, weight_gradient };
 enum class Collective { all_reduce, all_gather, reduce_scatter };
 enum class Optimizer { sgd, adamw };

@@ -60,7 +60,7 @@ void slow_host(Inputs& in) {
     for (std::optional<Estimate<Seconds>> HostCosts::*cost :
          {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
           &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor, &HostCosts::adamw_per_tensor,
-          &HostCosts::fsdp_adamw_per_tensor}) {
+          &HostCosts::fsdp_adamw_per_tensor, &HostCosts::autocast_per_tensor}) {
       if ((*costs).*cost) ((*costs).*cost)->value *= kWorse;
     }
   }

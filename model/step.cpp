@@ -30,8 +30,6 @@ constexpr std::array<std::string_view, kSources> kSourceNames{
 // B), its gradient cast back (2 + 4 B).
 constexpr double kAutocastBytes = 6;
 
-bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
-
 }  // namespace
 
 std::string_view name(Term term) { return kTermNames[static_cast<std::size_t>(term)]; }

@@ -108,6 +108,7 @@ StepModel::HostTime StepModel::host_time() const {
     sum.add(k, costs->step);
     sum.add(k - 1, costs->extra_micro_batch);
     if (adamw) sum.add(tensors, costs->adamw_per_tensor);
+    if (is_half(job_.dtype)) sum.add(k * tensors, costs->autocast_per_tensor);
   }
   if (costs == nullptr || sum.seconds() == 0 || job_.gpus == 1 || !job_.strategy.sync)
     return host_time_of(sum, costs);

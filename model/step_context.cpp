@@ -14,9 +14,10 @@ constexpr double kCollectiveTrafficError = 0.3;
 // A collective that shares the core with products gets at most its fair part of it, with some more
 // for work done in the kernel.
 constexpr double kMostOfCore = 0.6;
-// PyTorch's copy from 16 to 32 bits is a kernel that is not vectorised: 226 MB in 110 us on two
-// H200, 0.44 of a copy's rate (docs/results/torch-h200x2.md).
-constexpr double kDecompressRate = 0.44;
+// PyTorch's copy from 16 to 32 bits is a kernel that is not vectorised, with 0.44 of a copy's rate:
+// 226 MB in 110 us from fp16 on two H200; from bf16 another H200 had 0.42 and 0.41
+// (docs/results/torch-h200x2.md).
+constexpr double kWideningRate = 0.44;
 // A burst, too, takes some time to cross the link.
 constexpr double kMostSaved = 0.9;
 
@@ -48,6 +49,9 @@ StepModel::Context::Context(const StepModel& m, const Shift& s, const Walk& walk
                                 copy_rate)),
       backward_rate(rate_between(m.machine_.backward_bandwidth, m.job_.engine, s.of(Source::memory),
                                  copy_rate)),
+      widening_rate(m.job_.engine == Engine::torch && m.machine_.device.multiprocessors > 0
+                        ? copy_rate / kWideningRate
+                        : copy_rate),
       gap(std::max(0.0, m.machine_.kernel_gap.shifted(s.of(Source::compute)).value())),
       collective_traffic(kCollectiveTraffic *
                          std::max(0.0, 1.0 + kCollectiveTrafficError * s.of(Source::contention)) /
@@ -124,7 +128,7 @@ double StepModel::Context::collective(std::size_t i) const {
   // The next all-reduce finds no room before the cast of this one has ended.
   if (!model.python_hook() || i >= model.buckets_.size()) return seconds;
   return seconds + handover() +
-         kDecompressBytes / kGradientBytes * c.gradient.value() * copy_rate / kDecompressRate;
+         kDecompressBytes / kGradientBytes * c.gradient.value() * copy_rate / kWideningRate;
 }
 
 // Measured beside copies: the collective moves at most what it moved there, which has cost the

@@ -32,6 +32,8 @@ struct StepModel::Context {
   // The same of what a layer does between its products.
   double forward_rate;
   double backward_rate;
+  // ... of casts from 16 to 32 bits.
+  double widening_rate;
   double gap;                 // of the machine: of one GPU's step too
   double longer = 0;          // by which collectives and a Python hook lengthen every one
   double collective_traffic;  // seconds of memory traffic per byte that a collective has on the bus
@@ -79,9 +81,9 @@ struct StepModel::Context {
            shape.forward_given * longer;
   }
   [[nodiscard]] double between_backward(const Shape& shape) const {
-    return scale * (shape.backward_traffic * backward_rate + shape.backward_memory) +
-           scaled_traffic(shape.backward_casts, shape.backward_kernels) +
-           shape.backward_given * longer;
+    return scale * (shape.backward_traffic * backward_rate + shape.backward_memory +
+                    shape.backward_casts * widening_rate) +
+           scaled_traffic(0, shape.backward_kernels) + shape.backward_given * longer;
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before; with a Python hook, and its bucket cast back.

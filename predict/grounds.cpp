@@ -26,6 +26,8 @@ void add_host(std::vector<std::string>& list, const HostCosts& host, const Job& 
   const bool shared = job.gpus > 1 && job.strategy.sync;
   const bool fsdp = shared && !job.strategy.bucketed();
   add_borrowed(list, prefix + "step_per_tensor", host.step_per_tensor);
+  if (is_half(job.dtype) && host.autocast_per_tensor)
+    add_borrowed(list, prefix + "autocast_per_tensor", *host.autocast_per_tensor);
   if (job.strategy.micro_batches > 1)
     add_borrowed(list, prefix + "extra_micro_batch", host.extra_micro_batch);
   if (fsdp) add_borrowed(list, prefix + "fsdp", host.fsdp);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "calibration/timed_steps.hpp"
 #include "model/network_spec.hpp"
 #include "model/step.hpp"
 
@@ -102,6 +103,39 @@ TEST(FitHost, recovers_what_sharing_costs_from_steps_that_nothing_else_bounds) {
   EXPECT_NEAR(costs.fsdp_launch->value.value(), kFsdpLaunch, 1e-9);
   EXPECT_EQ(costs.sync_per_tensor.origin, "fitted on 12 host-bound steps");
   EXPECT_TRUE(report.notes.empty());
+}
+
+// Of bf16 steps where there are some; else a share of what a tensor costs without, with its error.
+TEST(FitHost, tells_what_autocast_costs_or_borrows_it_for_pytorch_on_a_gpu) {
+  constexpr double kAutocast = 35e-6;
+  Measurements m;
+  for (const int depth : {4, 12, 32}) {
+    for (const DType dtype : {DType::fp32, DType::bf16}) {
+      StepSample step = sample("mlp:width=64,depth=" + std::to_string(depth), "ddp", 1);
+      const double tensors = static_cast<double>(network_from(step.network).tensor_count());
+      step.dtype = dtype;
+      step.seconds = {200e-6 + tensors * (kStepPerTensor + (is_half(dtype) ? kAutocast : 0))};
+      m.steps.push_back(step);
+    }
+  }
+  const auto fitted = [](const Measurements& measurements, int multiprocessors) {
+    Machine machine;
+    machine.device.multiprocessors = multiprocessors;
+    FitReport report;
+    const std::vector<TimedStep> steps = timed_steps(measurements, {}, Clocks::burst);
+    fit_host(steps, machine, report);
+    return *machine.host_costs(Engine::torch);
+  };
+  const HostCosts costs = fitted(m, 132);
+  EXPECT_NEAR(costs.step_per_tensor.value.value(), kStepPerTensor, 1e-9);
+  ASSERT_TRUE(costs.autocast_per_tensor);
+  EXPECT_NEAR(costs.autocast_per_tensor->value.value(), kAutocast, 1e-9);
+  std::erase_if(m.steps, [](const StepSample& step) { return is_half(step.dtype); });
+  const HostCosts without = fitted(m, 132);
+  ASSERT_TRUE(without.autocast_per_tensor);
+  EXPECT_NEAR(without.autocast_per_tensor->value.value(), 0.6 * kStepPerTensor, 1e-9);
+  EXPECT_TRUE(without.autocast_per_tensor->origin.starts_with("prior"));
+  EXPECT_FALSE(fitted(m, 0).autocast_per_tensor) << "a processor core has no host apart";
 }
 
 TEST(FitHost, tells_what_a_step_costs_once_from_what_tensors_buckets_and_collectives_cost) {

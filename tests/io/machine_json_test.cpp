@@ -86,7 +86,8 @@ void expect_same_host(const std::optional<HostCosts>& a, const std::optional<Hos
   test::expect_same(a->fsdp, b->fsdp);
   for (const auto member : {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync,
                             &HostCosts::hook, &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor,
-                            &HostCosts::adamw_per_tensor, &HostCosts::fsdp_adamw_per_tensor}) {
+                            &HostCosts::adamw_per_tensor, &HostCosts::fsdp_adamw_per_tensor,
+                            &HostCosts::autocast_per_tensor}) {
     ASSERT_TRUE((*a).*member && (*b).*member);
     test::expect_same(*((*a).*member), *((*b).*member));
   }
@@ -349,6 +350,7 @@ TEST(MachineJson, every_rate_and_time_is_one_that_can_be) {
                                      {"fsdp_per_tensor_s.value", 0, 1e3},
                                      {"adamw_per_tensor_s.value", 0, 1e3},
                                      {"fsdp_adamw_per_tensor_s.value", 0, 1e3},
+                                     {"autocast_per_tensor_s.value", 0, 1e3},
                                      {"launch_s", 0, 1},
                                      {"multiply_s", 0, 1e-6},
                                      {"load_s", 0, 1e-6},

@@ -199,6 +199,21 @@ TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shard
   EXPECT_DOUBLE_EQ(total(step(m, link, job, blocks)), 3 * (100 + 10 + 40));
 }
 
+TEST(Hosts, take_longer_for_the_casts_of_16_bit_products_in_every_micro_batch) {
+  Machine m = machine();
+  HostCosts host;
+  host.step_per_tensor.value = Seconds(100);
+  host.autocast_per_tensor = Estimate<Seconds>{Seconds(50), 0, ""};
+  m.host[static_cast<std::size_t>(Engine::torch)] = host;
+  const Link link = line_link(0, 1e6);
+  Job job = one_bucket_per_tensor(1);
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * 100);
+  job.dtype = DType::bf16;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 3 * (100 + 50));
+  job.strategy.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(total(step(m, link, job)), 2 * 3 * (100 + 50));
+}
+
 TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
   Machine m = machine();
   HostCosts host;

@@ -27,9 +27,9 @@ def options(**members):
 class Host(unittest.TestCase):
     def test_every_shared_step_has_its_step_alone(self):
         rows = measure.host_rows("nvlink")
-        alone = {(row.network, row.batch, row.optimizer) for row in rows if row.gpus == 1 and row.strategy.micro_batches == 1}
+        alone = {(row.network, row.batch, row.optimizer, row.dtype) for row in rows if row.gpus == 1 and row.strategy.micro_batches == 1}
         for row in rows:
-            self.assertIn((row.network, row.batch, row.optimizer), alone)
+            self.assertIn((row.network, row.batch, row.optimizer, row.dtype), alone)
 
     def test_depths_tell_what_a_step_costs_from_what_its_tensors_do(self):
         depths = {parse_network(network)["depth"] for network in measure.HOST_NETWORKS}

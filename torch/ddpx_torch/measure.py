@@ -71,14 +71,14 @@ DEVICE_STEPS = ((2048, 1024, "fp32"), (4096, 256, "fp32"), (4096, 1024, "fp32"),
 
 
 def host_rows(link):
-    def row(network, gpus, words, optimizer, batch):
-        return Row(network, gpus, link, parse_strategy(words), "weak", "fp32", optimizer, batch)
+    def row(network, gpus, words, optimizer, batch, dtype="fp32"):
+        return Row(network, gpus, link, parse_strategy(words), "weak", dtype, optimizer, batch)
 
     rows = []
     for network in HOST_NETWORKS:
         rows += [row(network, 2, words, "sgd", HOST_BATCH) for words in HOST_STRATEGIES]
         rows += [row(network, 1, words, "sgd", HOST_BATCH) for words in ("ddp", "ddp,accumulate=4")]
-        rows.append(row(network, 1, "ddp", "adamw", HOST_BATCH))
+        rows += [row(network, 1, "ddp", "adamw", HOST_BATCH), row(network, 1, "ddp", "sgd", HOST_BATCH, "bf16")]
     for network in BLOCK_NETWORKS:
         rows += [row(network, gpus, words, optimizer, BLOCK_BATCH) for optimizer in ("sgd", "adamw") for gpus, words in ((1, "ddp"), (2, "fsdp=block"))]
     # AdamW's many operations each cost more on fully_shard's DTensors than on tensors.
