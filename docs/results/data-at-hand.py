@@ -14,12 +14,12 @@ sys.path.insert(0, os.path.join(ROOT, "torch"))
 from ddpx_torch.kernels import Span, is_collective, union  # noqa: E402
 BIN = os.environ.get("DDPX_BIN_DIR", os.path.join(ROOT, "build", "bin"))
 FILES = (
-    ("Two H200, PyTorch 2.11", "h200x2-torch", "validation/runs/h200x2-torch.json"),
-    ("Two H200, PyTorch 2.11, fresh processes of a later lease", "h200x2-torch", "docs/results/h200x2/torch-fresh.json"),
+    ("Two H200, PyTorch 2.11", "h200x2-torch-steps", "validation/runs/h200x2-torch.json"),
+    ("Two H200, PyTorch 2.11, fresh processes of a later lease", "h200x2-torch-steps", "docs/results/h200x2/torch-fresh.json"),
     ("Two T4, a published study", "t4x2", "validation/runs/t4x2.json"),
 )
 TRACE = "docs/results/data-at-hand/trace_nvlink_w4096.json"
-TRACED = ("--machine", "h200x2-torch", "--network", "mlp:width=4096,depth=8", "--batch", "256", "--link", "nvlink", "--gpus", "2")
+TRACED = ("--machine", "h200x2-torch-steps", "--network", "mlp:width=4096,depth=8", "--batch", "256", "--link", "nvlink", "--gpus", "2")
 
 
 def program(name, *words):

@@ -19,9 +19,10 @@ HostCosts costs(double scale) {
   const auto estimate = [&](double value) {
     return Estimate<Seconds>{Seconds(value * scale), 0.08, "prior: H200's host"};
   };
-  return {estimate(44e-6), estimate(2e-4), estimate(3e-5),   estimate(1.23e-4), estimate(1.3e-4),
-          estimate(0),     estimate(7e-5), estimate(6e-4),   estimate(3e-4),    estimate(9e-4),
-          estimate(2e-5),  estimate(1e-5), estimate(1.2e-5), estimate(1.1e-4),  0.12};
+  return {estimate(44e-6),  estimate(2e-4),   estimate(3e-5),   estimate(1.23e-4),
+          estimate(1.3e-4), estimate(0),      estimate(7e-5),   estimate(6e-4),
+          estimate(3e-4),   estimate(9e-4),   estimate(2e-5),   estimate(1e-5),
+          estimate(1.2e-5), estimate(1.1e-4), estimate(1.4e-5), 0.12};
 }
 
 Machine full_machine() {
@@ -84,10 +85,10 @@ void expect_same_host(const std::optional<HostCosts>& a, const std::optional<Hos
   test::expect_same(a->per_bucket, b->per_bucket);
   test::expect_same(a->hook_per_bucket, b->hook_per_bucket);
   test::expect_same(a->fsdp, b->fsdp);
-  for (const auto member : {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync,
-                            &HostCosts::hook, &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor,
-                            &HostCosts::adamw_per_tensor, &HostCosts::fsdp_adamw_per_tensor,
-                            &HostCosts::autocast_per_tensor}) {
+  for (const auto member :
+       {&HostCosts::fsdp_launch, &HostCosts::step, &HostCosts::sync, &HostCosts::hook,
+        &HostCosts::fsdp_block, &HostCosts::fsdp_per_tensor, &HostCosts::adamw_per_tensor,
+        &HostCosts::fsdp_adamw_per_tensor, &HostCosts::autocast_per_tensor}) {
     ASSERT_TRUE((*a).*member && (*b).*member);
     test::expect_same(*((*a).*member), *((*b).*member));
   }

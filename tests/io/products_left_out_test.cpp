@@ -14,6 +14,7 @@
 
 #include "calibration/fit.hpp"
 #include "calibration/fit_kernels.hpp"
+#include "calibration/timed_steps.hpp"
 #include "io/file.hpp"
 #include "io/measurements_json.hpp"
 #include "model/tiles.hpp"
@@ -24,7 +25,7 @@ namespace {
 const std::string kShipped = "calibration/measurements/h200x2.json";
 const std::string kFresh = "docs/results/h200x2/fresh/measurements-0-machine.json";
 const std::string kUnseen = "docs/results/h200x2/unseen-widths.json";
-const std::string kTorch = "docs/results/torch-h200x2/measurements.json";
+const std::string kTorch = "calibration/measurements/h200x2-torch.json";
 
 // The products alone, as they were timed.
 Machine products_of(const std::string& file) {
@@ -171,25 +172,55 @@ TEST(ProductsLeftOut, are_forecast_from_the_other_widths) {
   expect_within(misses, 0.045, 0.14);
 }
 
-// Eight widths that no measurement before had, of another H200 some weeks later, forecast from all
-// of the shipped machine's: what a user of it gets.
+// What a kernel of `file` takes less than one of `than`: copies of up to 4 MiB, which the cache
+// holds.
+double shorter_kernels(const std::string& file, const std::string& than) {
+  const auto copies = [](const std::string& of) {
+    std::map<double, double> times;
+    for (const CopySample& copy : io::measurements_from_json(io::read_text(of), of).copies)
+      times[copy.bytes.value()] = summarise(copy.seconds, 0).median;
+    return times;
+  };
+  const std::map<double, double> other = copies(than);
+  double sum = 0;
+  int count = 0;
+  for (const auto& [bytes, seconds] : copies(file)) {
+    if (bytes > 4 << 20 || !other.contains(bytes)) continue;
+    sum += other.at(bytes) - seconds;
+    ++count;
+  }
+  return sum / count;
+}
+
+// Eight widths that no measurement before had, of another machine with an H200, some weeks later,
+// forecast from all of the shipped machine's. Its kernels begin 0.4 us sooner after each other,
+// whatever they do: so much is taken off.
 TEST(ProductsLeftOut,
      of_widths_measured_when_all_was_settled_are_forecast_from_the_shipped_machine) {
   const Machine shipped = products_of(kShipped);
-  const Machine other = products_of(kUnseen);
+  const double sooner = shorter_kernels(kUnseen, kShipped);
+  EXPECT_NEAR(sooner, 0.4e-6, 0.1e-6);
+  Machine nearest = shipped;
+  nearest.kernel_costs.clear();
+  const Machine later = products_of(kUnseen);
   for (const bool squares : {true, false}) {
-    std::vector<ProductPoint> judged = other.products;
+    std::vector<ProductPoint> judged = later.products;
     std::erase_if(judged, [&](const ProductPoint& p) { return square(p.product) != squares; });
     std::vector<Miss> misses;
     price(shipped, judged, misses);
-    print(squares ? "widths of a later lease" : "&nbsp; layers of 64 outputs", misses);
-    Machine nearest = shipped;
-    nearest.kernel_costs.clear();
+    print(squares ? "widths of a third lease, as they are"
+                  : "&nbsp; layers of 64 outputs, as they are",
+          misses);
+    for (Miss& miss : misses) miss.forecast -= sooner;
+    print("&nbsp; kernels 0.4 us sooner", misses);
     std::vector<Miss> without;
     price(nearest, judged, without);
-    print("&nbsp; by the two nearest", without);
-    for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient})
-      EXPECT_LT(of_pass(misses, pass).median, 0.045) << name(pass);
+    for (Miss& miss : without) miss.forecast -= sooner;
+    print("&nbsp; so by the two nearest", without);
+    for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+      EXPECT_LT(of_pass(misses, pass).median, squares ? 0.04 : 0.03) << name(pass);
+      EXPECT_LT(of_pass(misses, pass).p90, squares ? 0.13 : 0.10) << name(pass);
+    }
   }
 }
 

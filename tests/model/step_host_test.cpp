@@ -201,6 +201,11 @@ TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shard
 
 TEST(Hosts, take_longer_for_the_casts_of_16_bit_products_in_every_micro_batch) {
   Machine m = machine();
+  m.copy_bandwidth.value = BytesPerSecond(1e12);
+  for (std::size_t i = m.products.size(); i-- > 0;) {
+    m.products.push_back(m.products[i]);
+    m.products.back().product.dtype = DType::bf16;
+  }
   HostCosts host;
   host.step_per_tensor.value = Seconds(100);
   host.autocast_per_tensor = Estimate<Seconds>{Seconds(50), 0, ""};

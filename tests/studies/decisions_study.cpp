@@ -231,7 +231,7 @@ int main() {
     const auto two_t4 = judged("t4x2", "validation/runs/t4x2.json");
     Errors errors;
     add_gain_errors(two_t4, errors);
-    add_gain_errors(judged("h200x2-torch", "validation/runs/h200x2-torch.json"), errors);
+    add_gain_errors(judged("h200x2-torch-steps", "validation/runs/h200x2-torch.json"), errors);
     add_gain_errors(judged("h200x2", "validation/runs/h200x2-native.json"), errors);
     const std::string gains = gains_text(errors, ok);
     fmt::print("{}{}", gains, ranking_text(two_t4, ok));

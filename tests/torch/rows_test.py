@@ -61,7 +61,7 @@ class Rows(Folder):
         rows = rows_from_file(str(path))
         self.assertGreaterEqual(len({row for row in rows if row.gpus == 2}), 200)
         self.assertEqual({row.link for row in rows}, {"nvlink", "host-memory", "one-channel", "tcp"})
-        fitted = read_json(str(ROOT / "calibration/measurements/h200x2-torch.json"), "measurements")["steps"]
+        fitted = read_json(str(ROOT / "calibration/measurements/h200x2-torch-steps.json"), "measurements")["steps"]
         known = {step["network"] for step in fitted} | {row.network for row in host_rows("nvlink")}
         self.assertFalse({row.network for row in rows} & known)
         written = subprocess.run([sys.executable, str(ROOT / "docs/results/torch-h200x2-rows.py"), "rows"], capture_output=True, check=True)

@@ -23,7 +23,7 @@ class Study(Folder):
     def test_measured_files_are_fitted_and_judged(self):
         if not program("ddpx-validate"):
             self.skipTest("ddpx-validate is not built")
-        shutil.copy(ROOT / "calibration/measurements/h200x2-torch.json", self.folder / "measurements.json")
+        shutil.copy(ROOT / "calibration/measurements/h200x2-torch-steps.json", self.folder / "measurements.json")
         shutil.copy(ROOT / "validation/runs/h200x2-torch.json", self.folder / "runs-7.json")
         shutil.copy(ROOT / "docs/results/h200x2/torch-fresh.json", self.folder / "runs-channels.json")
         (self.folder / "records").mkdir()
@@ -60,7 +60,7 @@ class Study(Folder):
     def test_rows_by_block_of_both_fsdps_are_judged_apart(self):
         if not program("ddpx-validate"):
             self.skipTest("ddpx-validate is not built")
-        shutil.copy(ROOT / "calibration/measurements/h200x2-torch.json", self.folder / "measurements.json")
+        shutil.copy(ROOT / "calibration/measurements/h200x2-torch-steps.json", self.folder / "measurements.json")
         document = json.loads((ROOT / "validation/runs/h200x2-torch.json").read_text())
         row = next(row for row in document["rows"] if row["gpus"] == 2 and row["link"] == "nvlink")
         alone = next(other for other in document["rows"] if other["gpus"] == 1 and other["network"] == row["network"])
