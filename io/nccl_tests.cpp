@@ -40,6 +40,10 @@ std::string refusal(const NcclImport& import) {
     if (table.points.empty()) {
       continue;
     }
+    if (table.ranks == 1)
+      return fmt::format(
+          "{}: one rank, so nothing travels over a link; run all_reduce_perf on two or more (-g 2)",
+          table_text(table, import));
     if (table.kind != Collective::all_reduce) {
       others.insert(table_text(table, import));
     } else if (!table.dtype) {
@@ -53,8 +57,6 @@ std::string refusal(const NcclImport& import) {
           "line \"nranks N\" above "
           "the table",
           table_text(table, import));
-    } else if (table.ranks < 2) {
-      return fmt::format("{}: one rank has no link; run on two or more", table_text(table, import));
     } else if (table.host_time) {
       return fmt::format("{}: times are the host's calls; run nccl-tests without -C",
                          table_text(table, import));
@@ -134,7 +136,8 @@ std::string table_text(const ImportedTable& table, const NcclImport& import) {
   if (!table.dtype_name.empty()) text += " of " + table.dtype_name;
   if (!table.redop.empty() && table.redop != "none" && table.redop != "sum")
     text += " (" + table.redop + ")";
-  if (table.ranks > 0) text += fmt::format(", {} ranks", table.ranks);
+  if (table.ranks > 0)
+    text += fmt::format(", {} {}", table.ranks, table.ranks == 1 ? "rank" : "ranks");
   if (!table.points.empty())
     text += fmt::format(" ({} {})", import.row_word, table.points.front().line);
   return text;

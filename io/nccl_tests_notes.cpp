@@ -156,6 +156,8 @@ void add_notes(NcclImport& import) {
         "host at the same time",
         table_text(table, import), import.row_word, repeat->points.front().line, table.ranks));
   }
+  for (std::string& line : wrong_results(import)) import.notes.push_back(std::move(line));
+  for (std::string& line : contradictions(import)) import.notes.push_back(std::move(line));
   if (other_reduction && !sum) {
     import.notes.emplace_back(
         "no all-reduce of sums, which gradients need: the other reductions stand in for it");

@@ -42,6 +42,10 @@ struct MeasuredLink {
   std::string unplaced{};                  // why `hosts` is 0 though the log lists ranks
   std::vector<std::string> assumptions{};  // how what the log leaves open was taken
   std::vector<std::string> notes{};  // rows that were left out, and what is odd about the rest
+  // The largest message and its bandwidth, which that of `bytes` may say nothing of.
+  Bytes largest{};
+  BytesPerSecond at_largest{};
+  std::string corrupts{};  // what the log says of wrong results; empty: nothing
 };
 
 // A link and what it usually gives.

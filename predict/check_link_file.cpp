@@ -158,10 +158,9 @@ LinkCheck check_nodes(const MeasuredLink& measured, const NodeLayout& layout, Op
 
 // Where nothing is named: every link, or cluster, that may join the log's ranks.
 LinkCheck check_unnamed(MeasuredLink measured, const std::vector<Link>& table) {
-  if (measured.copies) return check_link(measured, table);
   if (measured.hosts > 1)
     return check_link(measured, every_cluster({measured.hosts, measured.ranks_per_host}, table));
-  if (measured.hosts == 0) {
+  if (measured.hosts == 0 && !measured.copies) {
     measured.assumptions.push_back(
         hosts_unknown(measured) +
         std::string("those of one host and networks of one rank on each are listed"));
@@ -185,6 +184,10 @@ LinkCheck check_named(MeasuredLink measured, const Options& options, const Resol
   const Machine machine = resolvers.machine(options.machine);
   const std::string& name = options.links.front();
   const Link link = resolvers.link("--link", name, machine);
+  if (measured.copies && link.topology == Topology::network && !given_by_figures(link))
+    throw InputError("--link", "'" + io::one_line(name) +
+                                   "' joins hosts, and these copies are inside one; name what is "
+                                   "inside it (--list-links)");
   if (measured.copies && !(link.peak.value() > 0))
     throw InputError("--link", "'" + io::one_line(name) +
                                    "' has no rate of one direction, which copies are held "

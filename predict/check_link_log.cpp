@@ -10,15 +10,9 @@
 namespace ddpx {
 namespace {
 
-bool falls(const Curve& curve) {
+bool falls(const MeasuredLink& measured) {
   constexpr double kMuch = 1.2;
-  double best = 0;
-  double last = 0;
-  for (const CurvePoint& point : curve.points()) {
-    last = (point.bytes / point.time).value();
-    best = std::max(best, last);
-  }
-  return best > kMuch * last;
+  return measured.bus_bandwidth > measured.at_largest * kMuch;
 }
 
 std::vector<std::string> notes_of(const io::NcclImport& import) {
@@ -35,13 +29,21 @@ std::vector<std::string> notes_of(const io::NcclImport& import) {
   return notes;
 }
 
-// The part of a message's time that a line through it and a smaller one leaves for no bytes. Of a
-// single size it is not known: none is taken of a large one, all of a small one.
-double latency_share(const CurvePoint& small, const CurvePoint& message) {
+// The part of a message's time that a line through it and a smaller one leaves for no bytes: by the
+// quickest of the smaller ones, for latency is in all of them. Of those within kFar of its size,
+// beside which noise is taken for latency or hides it, only the smallest counts. Of a single size
+// it is not known: none is taken of a large one, all of a small one.
+double latency_share(const std::vector<CurvePoint>& points, const CurvePoint& message) {
   constexpr Bytes kSmall{64.0 * kKiB};
-  if (!(small.bytes < message.bytes)) return message.bytes < kSmall ? 1 : 0;
-  const double bytes = small.bytes / message.bytes;
-  return std::clamp((small.time / message.time - bytes) / (1 - bytes), 0.0, 1.0);
+  constexpr double kFar = 8;
+  if (!(points.front().bytes < message.bytes)) return message.bytes < kSmall ? 1 : 0;
+  double share = 1;
+  for (const CurvePoint& small : points) {
+    if (&small != &points.front() && small.bytes * kFar > message.bytes) break;
+    const double bytes = small.bytes / message.bytes;
+    share = std::min(share, (small.time / message.time - bytes) / (1 - bytes));
+  }
+  return std::max(share, 0.0);
 }
 
 // The figure of a log is its best, by the largest message that reaches it within what two runs of
@@ -63,8 +65,10 @@ const Curve* judged_curve(const Link& link, std::optional<int> ranks) {
   return judged;
 }
 
-// Which of a log's tables is judged, where it has several; empty where it has one.
-std::string judged_text(const io::NcclImport& import, const Curve& judged) {
+// Which of a log's tables is judged, where it has several; empty where it has one. Of repeats that
+// contradict each other it is `slowest`.
+std::string judged_text(const io::NcclImport& import, const Curve& judged,
+                        const io::ImportedTable* slowest) {
   constexpr std::size_t kMostNamed = 3;
   std::string name;
   std::string others;
@@ -82,14 +86,50 @@ std::string judged_text(const io::NcclImport& import, const Curve& judged) {
     if (++count <= kMostNamed) others += (count == 1 ? "" : "; ") + io::table_text(table, import);
   }
   if (count + repeats < 2) return {};
-  std::string text = "judged is " + name;
-  if (repeats > 1)
+  std::string text = "judged is " + (slowest != nullptr ? io::table_text(*slowest, import) : name);
+  if (slowest != nullptr) {
+    text += ", the slowest run of it, for a fault that comes and goes is a fault";
+  } else if (repeats > 1)
     text += ", the median of it and " +
             (repeats == 2 ? "its repeat" : std::to_string(repeats - 1) + " repeats");
   if (count == 0) return text + ".";
   if (count > kMostNamed) others += "; " + std::to_string(count - kMostNamed) + " more";
   return text + ", and not: " + others +
          (another ? ". Another all-reduce is judged where a file holds it alone." : ".");
+}
+
+// Those that are not cold.
+std::vector<CurvePoint> points_of(const io::ImportedTable& table) {
+  std::vector<CurvePoint> points;
+  for (const io::ImportedPoint& point : table.points) {
+    if (!point.cold) points.push_back({point.bytes, point.time, false, ""});
+  }
+  return points;
+}
+
+void set_figures(MeasuredLink& measured, const std::vector<CurvePoint>& points) {
+  const auto rate = [&](const CurvePoint& point) {
+    return point.bytes / point.time * bus_factor(Collective::all_reduce, measured.ranks);
+  };
+  BytesPerSecond best{};
+  for (const CurvePoint& point : points) best = std::max(best, rate(point));
+  for (const CurvePoint& point : points) {
+    if (rate(point) < best * kAsGood) continue;
+    measured.bus_bandwidth = rate(point);
+    measured.bytes = point.bytes;
+    measured.latency_share = latency_share(points, point);
+  }
+  measured.largest = points.back().bytes;
+  measured.at_largest = rate(points.back());
+  measured.falls = falls(measured);
+}
+
+// What the log says of wrong results.
+std::string corrupts_text(const io::NcclImport& import) {
+  std::string text;
+  for (const std::string& line : io::wrong_results(import))
+    text += (text.empty() ? "" : "; ") + line;
+  return text;
 }
 
 }  // namespace
@@ -101,21 +141,16 @@ MeasuredLink measured_log(const std::string& text, const std::string& place,
   const Curve* found = judged_curve(link, ranks);
   if (found == nullptr) throw InputError(place, "holds no all_reduce; run all_reduce_perf");
   const Curve& curve = *found;
-  MeasuredLink measured{"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks,
-                        curve.peak_bus_bandwidth(), falls(curve)};
-  const auto rate = [&](const CurvePoint& point) {
-    return point.bytes / point.time * bus_factor(curve.kind, curve.ranks);
-  };
-  BytesPerSecond best{};
-  for (const CurvePoint& point : curve.points()) best = std::max(best, rate(point));
-  for (const CurvePoint& point : curve.points()) {
-    if (rate(point) < best * kAsGood) continue;
-    measured.bus_bandwidth = rate(point);
-    measured.bytes = point.bytes;
-    measured.latency_share = latency_share(curve.points().front(), point);
-  }
+  MeasuredLink measured{"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks};
+  const auto contradicted = io::contradiction(import, curve.kind, curve.dtype, curve.ranks);
+  const io::ImportedTable* slowest = contradicted ? contradicted->slowest : nullptr;
+  set_figures(measured, slowest != nullptr ? points_of(*slowest)
+                                           : std::vector<CurvePoint>(curve.points().begin(),
+                                                                     curve.points().end()));
   measured.notes = notes_of(import);
-  if (std::string judged = judged_text(import, curve); !judged.empty())
+  measured.corrupts = corrupts_text(import);
+  for (const std::string& line : io::wrong_results(import)) std::erase(measured.notes, line);
+  if (std::string judged = judged_text(import, curve, slowest); !judged.empty())
     measured.notes.insert(measured.notes.begin(), std::move(judged));
   measured.assumptions = import.assumptions;
   io::RankPlaces places = io::places_of(import, curve.ranks);

@@ -69,6 +69,12 @@ Link link_from_log(std::string_view text, const std::string& path, std::ostream&
        << " channels assumed\n";
   for (const std::string& assumption : import.assumptions)
     talk << kProgram << io::one_line(path) << ": " << assumption << "\n";
+  for (const std::string& line : io::wrong_results(import))
+    talk << kProgram << io::one_line(path) << ": " << line
+         << "; a forecast of its speed says nothing of a training that goes wrong\n";
+  for (const std::string& line : io::contradictions(import))
+    talk << kProgram << io::one_line(path) << ": " << line
+         << "; their median time is used: measure again, or keep one run in the file\n";
   return link;
 }
 
