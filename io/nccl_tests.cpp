@@ -60,6 +60,9 @@ std::string refusal(const NcclImport& import) {
     } else if (table.host_time) {
       return fmt::format("{}: times are the host's calls; run nccl-tests without -C",
                          table_text(table, import));
+    } else if (nccl::uneven(table) && !table.unplaced.empty()) {
+      return fmt::format("{}: {}; give a log with all its \"# Rank\" lines, or take them all out",
+                         table_text(table, import), table.unplaced);
     } else if (nccl::uneven(table)) {
       return fmt::format(
           "{}: the ranks are on {} hosts, not as many on each, which no layout of --gpus "
@@ -147,7 +150,9 @@ RankPlaces places_of(const NcclImport& import, int ranks) {
   std::optional<RankPlaces> places;
   for (const ImportedTable& table : import.tables) {
     if (table.ranks != ranks || !usable(table)) continue;
-    if (!places) places = RankPlaces{table.hosts, table.ranks_per_host, table.unplaced};
+    if (!places)
+      places = RankPlaces{table.hosts, table.ranks_per_host, table.unplaced, table.or_each,
+                          table.placed_by};
     if (places->hosts != table.hosts) return {};
   }
   return places.value_or(RankPlaces{});

@@ -42,6 +42,8 @@ struct ImportedTable {
   int hosts = 0;                      // 0: the file does not say
   int ranks_per_host = 0;             // 0: nor does it this, or not all hosts have as many
   std::string unplaced;               // why `hosts` is 0 though the file lists ranks
+  std::vector<int> or_each;           // ranks per host in the other spreads that a cut list fits
+  std::string placed_by;              // the assumption that `hosts` rests on; empty: none
   bool validated = false;             // results were checked (-c 1)
   std::size_t wrong_rows = 0;         // whose results were wrong, in place or out of place
   std::size_t line = 0;               // of the first row, or of the header, as printed
@@ -73,7 +75,9 @@ struct NcclImport {
 struct RankPlaces {
   int hosts = 0;
   int ranks_per_host = 0;
-  std::string unplaced{};  // ImportedTable::unplaced
+  std::string unplaced{};  // these as in ImportedTable
+  std::vector<int> or_each{};
+  std::string placed_by{};
 };
 // Of the tables of so many ranks that a link can be made of; not known where they differ.
 [[nodiscard]] RankPlaces places_of(const NcclImport& import, int ranks);

@@ -95,10 +95,14 @@ void note_hosts(const ImportedTable& table, NcclImport& import) {
     import.notes.push_back(
         fmt::format("{}: {} {} hosts a tree sends less over the wire than a ring, so bus bandwidth "
                     "may be up to {:.3g} times the wire's; times are used",
-                    table_text(table, import), table.hosts == 0 ? "if its ranks are on" : "on its",
+                    table_text(table, import),
+                    table.hosts == 0 || !table.placed_by.empty() ? "if its ranks are on" : "on its",
                     hosts, times));
   }
-  if (uneven(table))
+  if (uneven(table) && !table.unplaced.empty())
+    import.notes.push_back(fmt::format("{}: {}; it is left out of the link",
+                                       table_text(table, import), table.unplaced));
+  else if (uneven(table))
     import.notes.push_back(
         fmt::format("{}: {} hosts with unequal numbers of ranks; it is left out of the link",
                     table_text(table, import), table.hosts));

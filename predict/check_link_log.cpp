@@ -1,6 +1,7 @@
 #include "predict/check_link_log.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "io/nccl_tests.hpp"
 #include "io/nvbandwidth.hpp"
@@ -51,16 +52,19 @@ double latency_share(const std::vector<CurvePoint>& points, const CurvePoint& me
 // expected to be slow.
 constexpr double kAsGood = 0.98;
 
-// On `ranks`, else on the most: the box as a whole. Of several types the first of DType, as others
-// differ from it by a few percent at most.
-const Curve* judged_curve(const Link& link, std::optional<int> ranks) {
+// What is wanted, else on the most: the box as a whole. Of several types the first of DType, as
+// others differ from it by a few percent at most.
+const Curve* judged_curve(const Link& link, const WantedTable& wanted) {
+  const auto merit = [&](const Curve& curve) {
+    const bool placed = wanted.one_host && curve.hosts;
+    return std::tuple(curve.ranks == wanted.ranks, placed && (*curve.hosts == 1) == wanted.one_host,
+                      curve.ranks);
+  };
   const Curve* judged = nullptr;
   for (const Curve& curve : link.curves) {
-    if (curve.kind != Collective::all_reduce) continue;
-    const bool better =
-        judged == nullptr ||
-        (judged->ranks != ranks && (curve.ranks == ranks || curve.ranks > judged->ranks));
-    if (better) judged = &curve;
+    if (curve.kind == Collective::all_reduce &&
+        (judged == nullptr || merit(curve) > merit(*judged)))
+      judged = &curve;
   }
   return judged;
 }
@@ -135,13 +139,13 @@ std::string corrupts_text(const io::NcclImport& import) {
 }  // namespace
 
 MeasuredLink measured_log(const std::string& text, const std::string& place,
-                          std::optional<int> ranks) {
+                          const WantedTable& wanted) {
   const io::NcclImport import = io::read_nccl_tests(text, place);
   const Link link = link_of_log(import);
-  const Curve* found = judged_curve(link, ranks);
+  const Curve* found = judged_curve(link, wanted);
   if (found == nullptr) throw InputError(place, "holds no all_reduce; run all_reduce_perf");
   const Curve& curve = *found;
-  MeasuredLink measured{"all_reduce on " + std::to_string(curve.ranks) + " ranks", curve.ranks};
+  MeasuredLink measured{"", curve.ranks};
   const auto contradicted = io::contradiction(import, curve.kind, curve.dtype, curve.ranks);
   const io::ImportedTable* slowest = contradicted ? contradicted->slowest : nullptr;
   set_figures(measured, slowest != nullptr ? points_of(*slowest)
@@ -157,8 +161,15 @@ MeasuredLink measured_log(const std::string& text, const std::string& place,
   measured.hosts = places.hosts;
   measured.ranks_per_host = places.ranks_per_host;
   measured.unplaced = std::move(places.unplaced);
-  if (places.hosts > 1) measured.what += " of " + std::to_string(places.hosts) + " hosts";
+  measured.or_each = std::move(places.or_each);
+  measured.placed_by = std::move(places.placed_by);
+  measured.what = all_reduce_on(curve.ranks, places.hosts);
   return measured;
+}
+
+std::string all_reduce_on(int ranks, int hosts) {
+  const std::string text = "all_reduce on " + std::to_string(ranks) + " ranks";
+  return hosts > 1 ? text + " of " + std::to_string(hosts) + " hosts" : text;
 }
 
 MeasuredLink measured_copies(const std::string& text, const std::string& place) {

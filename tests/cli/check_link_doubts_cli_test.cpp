@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "tests/support/nccl_log.hpp"
 #include "tests/support/program_test.hpp"
 
@@ -105,6 +108,54 @@ TEST_F(CheckLinkDoubtsCli, what_a_refusal_tells_to_give_is_taken) {
   Words taken = log;
   taken.insert(taken.end(), {"--inter-link", "infiniband-hdr"});
   EXPECT_EQ(predict(taken).exit_code, 0);
+}
+
+// Ranks 0 to 2 on one host, 8 and 9 on another, the other lines lost.
+TEST_F(CheckLinkDoubtsCli, rank_lines_of_two_hosts_are_never_taken_as_one) {
+  std::istringstream whole(nccl_log({8, 8}, 90));
+  std::string text;
+  int rank = 0;
+  for (std::string line; std::getline(whole, line); ++rank) {
+    const bool lost = rank < 16 && (rank > 9 || (rank > 2 && rank < 8));
+    text += lost ? "" : line + "\n";
+  }
+  const std::string log = write("cut.txt", text);
+  const ProgramResult named = predict({"--check-link", log, "--link", "nvlink3"});
+  EXPECT_EQ(named.exit_code, 2);
+  EXPECT_THAT(named.err, AllOf(HasSubstr("--inter-link: is missing"), HasSubstr("(2x8)")));
+  for (const char* gpus : {"2x8", "4x4"}) {
+    const ProgramResult nodes = predict({"--check-link", log, "--link", "nvlink3", "--inter-link",
+                                         "infiniband-ndr", "--gpus", gpus});
+    EXPECT_NE(nodes.exit_code, 2) << nodes.err;
+    EXPECT_THAT(nodes.out, HasSubstr(gpus == std::string("2x8") ? "of 2 hosts" : "of 4 hosts"));
+  }
+  EXPECT_THAT(
+      predict({"--check-link", log, "--inter-link", "infiniband-ndr", "--gpus", "16x1"}).err,
+      HasSubstr("is not how the log's ranks are spread"));
+  EXPECT_THAT(over(log, "16").err, HasSubstr("measured on 16 ranks of 2 hosts"));
+  EXPECT_EQ(over(log, "16x1").exit_code, 2);
+  EXPECT_EQ(over(log, "2x8").exit_code, 0);
+}
+
+// Eight GPUs of one host, then sixteen of two: each table answers what it was measured for.
+TEST_F(CheckLinkDoubtsCli, of_two_tables_the_one_that_is_asked_for_answers) {
+  for (const bool turned : {false, true}) {
+    const std::string one = kRun + nccl_log({8}, 230);
+    const std::string two = kRun + nccl_log({8, 8}, 90);
+    const std::string log = write("two.txt", turned ? two + one : one + two);
+    const ProgramResult inside = predict({"--check-link", log, "--link", "nvlink3"});
+    EXPECT_EQ(inside.exit_code, 0) << inside.err;
+    EXPECT_THAT(inside.out, HasSubstr("all_reduce on 8 ranks, 230 GB/s"));
+    EXPECT_THAT(
+        predict({"--check-link", log, "--link", "nvlink3", "--inter-link", "infiniband-ndr"}).out,
+        HasSubstr("all_reduce on 16 ranks of 2 hosts, 90.0 GB/s"));
+    for (const char* gpus : {"8", "4", "2x8", "4x8"})
+      EXPECT_EQ(over(log, gpus).exit_code, 0) << gpus << over(log, gpus).err;
+    EXPECT_THAT(over(log, "16").err, HasSubstr("measured on 16 ranks of 2 hosts"));
+    const ProgramResult both = predict({"--link", log, "--inter-link", "infiniband-ndr",
+                                        "--network", "mlp:width=1024", "--gpus", "2x8"});
+    EXPECT_EQ(both.exit_code, 0) << both.err;
+  }
 }
 
 }  // namespace
