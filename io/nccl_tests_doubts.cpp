@@ -18,9 +18,10 @@ constexpr Bytes kSaysRate{1048576.0};
 constexpr std::size_t kMostFigures = 6;
 
 const ImportedPoint* point_at(const ImportedTable& table, Bytes bytes) {
-  const auto found = std::find_if(table.points.begin(), table.points.end(),
-                                  [&](const ImportedPoint& point) { return point.bytes == bytes; });
-  return found == table.points.end() ? nullptr : &*found;
+  const auto found = std::lower_bound(
+      table.points.begin(), table.points.end(), bytes,
+      [](const ImportedPoint& point, Bytes wanted) { return point.bytes < wanted; });
+  return found == table.points.end() || found->bytes != bytes ? nullptr : &*found;
 }
 
 // The largest size that all of them have.

@@ -221,7 +221,8 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
     }
   }
   check.text += wrapped(check.candidates.empty()
-                            ? "No link of the table (--list-links) gives that on so many ranks."
+                            ? std::string("No link of the table (--list-links) gives that") +
+                                  (measured.copies ? "." : " on so many ranks.")
                             : "Links that give that:");
   check.text += clusters.empty() ? "" : grouped(clusters);
   for (const LinkBand& c : check.candidates) {
