@@ -181,12 +181,6 @@ void fit_burst(std::span<const CollectiveSample* const> rested, Link& link) {
 
 }  // namespace
 
-Topology topology_of(bool several_hosts, BytesPerSecond bus_bandwidth) {
-  constexpr BytesPerSecond kFasterThanPcie{60e9};
-  if (several_hosts) return Topology::network;
-  return bus_bandwidth > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
-}
-
 void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
                FitReport& report) {
   for (const LinkDescription& description : measurements.links) {

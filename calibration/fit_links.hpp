@@ -9,10 +9,6 @@ namespace ddpx {
 void fit_links(const Measurements& measurements, const FitOptions& options, Machine& machine,
                FitReport& report);
 
-// How the ranks of a log are joined, where nobody says: over hosts by a network; inside one by
-// NVLink when their all-reduce is faster than over any PCIe link (PCIe 5 x16: 55 GB/s).
-[[nodiscard]] Topology topology_of(bool several_hosts, BytesPerSecond bus_bandwidth);
-
 // The curve of samples that share link, collective, dtype and rank count.
 [[nodiscard]] Curve curve_of(std::span<const CollectiveSample* const> samples,
                              const FitOptions& options, FitReport& report);

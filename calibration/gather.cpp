@@ -12,6 +12,7 @@
 #include "io/nccl_tests.hpp"
 #include "io/one_line.hpp"
 #include "model/error.hpp"
+#include "model/topology_of.hpp"
 
 namespace ddpx {
 namespace {

@@ -34,6 +34,11 @@ JsonObject measured_json(const MeasuredLink& measured) {
   members.emplace_back("falls_with_size", measured.falls);
   members.emplace_back("latency_share",
                        measured.copies ? JsonValue() : JsonValue(measured.latency_share));
+  const bool sized = measured.largest.value() > 0;
+  members.emplace_back("largest_bytes", sized ? JsonValue(measured.largest.value()) : JsonValue());
+  members.emplace_back("bus_bandwidth_at_largest_bytes_per_s",
+                       sized ? JsonValue(measured.at_largest.value()) : JsonValue());
+  members.emplace_back("corrupts_data", !measured.corrupts.empty());
   members.emplace_back("hosts", measured.hosts > 0 ? JsonValue(measured.hosts) : JsonValue());
   members.emplace_back("ranks_per_host", measured.ranks_per_host > 0
                                              ? JsonValue(measured.ranks_per_host)

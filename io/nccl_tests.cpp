@@ -40,6 +40,10 @@ std::string refusal(const NcclImport& import) {
     if (table.points.empty()) {
       continue;
     }
+    if (table.ranks == 1)
+      return fmt::format(
+          "{}: one rank, so nothing travels over a link; run all_reduce_perf on two or more (-g 2)",
+          table_text(table, import));
     if (table.kind != Collective::all_reduce) {
       others.insert(table_text(table, import));
     } else if (!table.dtype) {
@@ -53,11 +57,12 @@ std::string refusal(const NcclImport& import) {
           "line \"nranks N\" above "
           "the table",
           table_text(table, import));
-    } else if (table.ranks < 2) {
-      return fmt::format("{}: one rank has no link; run on two or more", table_text(table, import));
     } else if (table.host_time) {
       return fmt::format("{}: times are the host's calls; run nccl-tests without -C",
                          table_text(table, import));
+    } else if (nccl::uneven(table) && !table.unplaced.empty()) {
+      return fmt::format("{}: {}; give a log with all its \"# Rank\" lines, or take them all out",
+                         table_text(table, import), table.unplaced);
     } else if (nccl::uneven(table)) {
       return fmt::format(
           "{}: the ranks are on {} hosts, not as many on each, which no layout of --gpus "
@@ -134,7 +139,8 @@ std::string table_text(const ImportedTable& table, const NcclImport& import) {
   if (!table.dtype_name.empty()) text += " of " + table.dtype_name;
   if (!table.redop.empty() && table.redop != "none" && table.redop != "sum")
     text += " (" + table.redop + ")";
-  if (table.ranks > 0) text += fmt::format(", {} ranks", table.ranks);
+  if (table.ranks > 0)
+    text += fmt::format(", {} {}", table.ranks, table.ranks == 1 ? "rank" : "ranks");
   if (!table.points.empty())
     text += fmt::format(" ({} {})", import.row_word, table.points.front().line);
   return text;
@@ -144,7 +150,9 @@ RankPlaces places_of(const NcclImport& import, int ranks) {
   std::optional<RankPlaces> places;
   for (const ImportedTable& table : import.tables) {
     if (table.ranks != ranks || !usable(table)) continue;
-    if (!places) places = RankPlaces{table.hosts, table.ranks_per_host, table.unplaced};
+    if (!places)
+      places = RankPlaces{table.hosts, table.ranks_per_host, table.unplaced, table.or_each,
+                          table.placed_by};
     if (places->hosts != table.hosts) return {};
   }
   return places.value_or(RankPlaces{});

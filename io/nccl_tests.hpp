@@ -42,7 +42,11 @@ struct ImportedTable {
   int hosts = 0;                      // 0: the file does not say
   int ranks_per_host = 0;             // 0: nor does it this, or not all hosts have as many
   std::string unplaced;               // why `hosts` is 0 though the file lists ranks
+  std::vector<int> or_each;           // ranks per host in the other spreads that a cut list fits
+  std::string placed_by;              // the assumption that `hosts` rests on; empty: none
   bool validated = false;             // results were checked (-c 1)
+  std::size_t wrong_rows = 0;         // whose results were wrong, in place or out of place
+  std::size_t line = 0;               // of the first row, or of the header, as printed
   bool host_time = false;             // -C: times are the host's call, not the collective's
   std::vector<ImportedPoint> points;  // by ascending size
   std::string version;                // "nccl-tests 2.19.6, NCCL 2.28.3", as far as known
@@ -71,10 +75,26 @@ struct NcclImport {
 struct RankPlaces {
   int hosts = 0;
   int ranks_per_host = 0;
-  std::string unplaced{};  // ImportedTable::unplaced
+  std::string unplaced{};  // these as in ImportedTable
+  std::vector<int> or_each{};
+  std::string placed_by{};
 };
 // Of the tables of so many ranks that a link can be made of; not known where they differ.
 [[nodiscard]] RankPlaces places_of(const NcclImport& import, int ranks);
+
+// A line for each table with wrong results: such a link is of no use, however fast.
+[[nodiscard]] std::vector<std::string> wrong_results(const NcclImport& import);
+
+// Runs of one thing that contradict each other, by bus bandwidth at the largest size of them all.
+struct Contradiction {
+  const ImportedTable* slowest = nullptr;  // of the import
+  std::string text;                        // every figure with its line
+};
+// Of the tables that samples are made of and that are of this; nullopt where they agree.
+[[nodiscard]] std::optional<Contradiction> contradiction(const NcclImport& import, Collective kind,
+                                                         DType dtype, int ranks);
+// A line for each that there is among the all-reduces.
+[[nodiscard]] std::vector<std::string> contradictions(const NcclImport& import);
 
 // Whether this reads as a log or JSON of nccl-tests rather than as a file of ours.
 [[nodiscard]] bool looks_like_nccl_tests(std::string_view text);

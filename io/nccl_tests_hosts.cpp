@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "io/nccl_tests_table.hpp"
@@ -91,14 +92,33 @@ ListedRanks::Places ListedRanks::places_of(int ranks) const {
   const std::string lists = fmt::format("the log lists {} of its {} ranks (missing: {})",
                                         listed.size(), ranks, missing_text(listed, ranks));
   const std::set<int> spreads = even_spreads(listed, ranks);
+  const auto named = static_cast<int>(numbers_.size());
   if (spreads.empty())
-    return unknown(lists + ", and no spread over equal hosts has them where they are listed");
-  if (spreads.size() > 1) return unknown(lists + ", which leaves open on which hosts they are");
-  const int each = *spreads.begin();
-  return {{ranks / each, each},
-          fmt::format("{}: taken as {} on each of {} hosts, the only spread over equal hosts that "
-                      "has the listed ones where they are",
-                      lists, each, ranks / each)};
+    return {{named, 0,
+             fmt::format("{}, on {} hosts, and no spread over equal hosts has them where they are "
+                         "listed",
+                         lists, named)},
+            ""};
+  if (spreads.size() > 1 && named == 1)
+    return unknown(lists + ", which leaves open on which hosts they are");
+  // Two names are two hosts; hosts of which no rank is listed are not taken where none is needed.
+  const int each = *spreads.rbegin();
+  Places places{{ranks / each, each}, ""};
+  places.ranks.or_each.assign(spreads.begin(), std::prev(spreads.end()));
+  std::string others;
+  for (const int other : places.ranks.or_each)
+    others += fmt::format("{}{} on each of {}", others.empty() ? "" : ", ", other, ranks / other);
+  places.assumption =
+      others.empty()
+          ? fmt::format(
+                "{}: taken as {} on each of {} hosts, the only spread over equal hosts "
+                "that has the listed ones where they are",
+                lists, each, ranks / each)
+          : fmt::format(
+                "{}: taken as {} on each of {} hosts ({} would fit as well; a log with all its "
+                "rank lines tells)",
+                lists, each, ranks / each, others);
+  return places;
 }
 
 void ListedRanks::place(ImportedTable& table, NcclImport& import) {
@@ -119,6 +139,8 @@ void ListedRanks::place(ImportedTable& table, NcclImport& import) {
   table.hosts = ranks.hosts;
   table.ranks_per_host = ranks.ranks_per_host;
   table.unplaced = ranks.unplaced;
+  table.or_each = ranks.or_each;
+  table.placed_by = found->second.assumption;
 }
 
 }  // namespace ddpx::io::nccl

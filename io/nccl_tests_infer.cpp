@@ -87,6 +87,8 @@ std::vector<std::string> collectives_by_shape(const Table& table, std::optional<
   const bool below_one = ratio && ratio->high < 0.999;
   if (reduces(table)) {
     if (rooted) return {"reduce"};
+    // One rank has no bus bandwidth, whatever it reduces: (N-1)/N is 1/2 or more from two on.
+    if (ratio && ratio->high < 0.25) return {"all_reduce", "reduce_scatter"};
     if (split || below_one) return {"reduce_scatter"};
     return {"all_reduce"};
   }
@@ -247,6 +249,7 @@ void add_table(Table table, NcclImport& import) {
   const double stretch = convention(table, share, import);
 
   ImportedTable result;
+  result.line = table.line;
   result.redop = table.redop;
   result.dtype_name = table.type;
   if (table.type == "float") result.dtype = DType::fp32;
@@ -258,7 +261,6 @@ void add_table(Table table, NcclImport& import) {
   decide_ranks(table, possible_ranks(result.collective, share, ratio), result, import);
 
   std::size_t checked = 0;
-  std::size_t wrong = 0;
   const bool own_convention = table.collective == "alltoallv" || table.collective == "hypercube";
   for (const Row& row : table.rows) {
     if (!own_convention && !consistent(row, row.time.value * table.time_unit, stretch)) {
@@ -266,15 +268,10 @@ void add_table(Table table, NcclImport& import) {
       continue;
     }
     if (row.wrong) ++checked;
-    if (row.wrong && *row.wrong >= 1) ++wrong;
+    if (row.wrong && *row.wrong >= 1) ++result.wrong_rows;
     result.points.push_back(point_of(row, table.time_unit));
   }
   result.validated = checked > 0 && checked == result.points.size();
-  if (wrong > 0) {
-    import.notes.push_back(
-        fmt::format("{} {}: {} of {} rows report wrong results: this link corrupts data",
-                    import.row_word, table.line, wrong, table.rows.size()));
-  }
   if (table.listed) table.listed->place(result, import);
   if (std::any_of(table.rows.begin(), table.rows.end(),
                   [](const Row& row) { return row.in_place_only; })) {

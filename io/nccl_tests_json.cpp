@@ -142,7 +142,7 @@ class JsonReader {
     if (out == nullptr && in == nullptr) {
       if (!set_half(&json, kForkOut, row)) return false;
       row.in_place_time = time_of(member(&json, kForkIn.time));
-      row.in_place_checked = number_of(member(&json, kForkIn.wrong)).has_value();
+      set_in_place_wrong(&json, kForkIn.wrong, row);
       return true;
     }
     Keys keys = kOwn;
@@ -154,8 +154,14 @@ class JsonReader {
     }
     if (!set_half(half, keys, row)) return false;
     row.in_place_time = time_of(member(in, keys.time));
-    row.in_place_checked = number_of(member(in, keys.wrong)).has_value();
+    set_in_place_wrong(in, keys.wrong, row);
     return true;
+  }
+
+  static void set_in_place_wrong(const JsonValue* half, std::string_view key, Row& row) {
+    const std::optional<double> wrong = number_of(member(half, key));
+    row.in_place_checked = wrong.has_value();
+    if (row.wrong && wrong) row.wrong = std::max(*row.wrong, *wrong);
   }
 
   static std::optional<double> time_of(const JsonValue* value) {

@@ -95,10 +95,14 @@ void note_hosts(const ImportedTable& table, NcclImport& import) {
     import.notes.push_back(
         fmt::format("{}: {} {} hosts a tree sends less over the wire than a ring, so bus bandwidth "
                     "may be up to {:.3g} times the wire's; times are used",
-                    table_text(table, import), table.hosts == 0 ? "if its ranks are on" : "on its",
+                    table_text(table, import),
+                    table.hosts == 0 || !table.placed_by.empty() ? "if its ranks are on" : "on its",
                     hosts, times));
   }
-  if (uneven(table))
+  if (uneven(table) && !table.unplaced.empty())
+    import.notes.push_back(fmt::format("{}: {}; it is left out of the link",
+                                       table_text(table, import), table.unplaced));
+  else if (uneven(table))
     import.notes.push_back(
         fmt::format("{}: {} hosts with unequal numbers of ranks; it is left out of the link",
                     table_text(table, import), table.hosts));
@@ -156,6 +160,8 @@ void add_notes(NcclImport& import) {
         "host at the same time",
         table_text(table, import), import.row_word, repeat->points.front().line, table.ranks));
   }
+  for (std::string& line : wrong_results(import)) import.notes.push_back(std::move(line));
+  for (std::string& line : contradictions(import)) import.notes.push_back(std::move(line));
   if (other_reduction && !sum) {
     import.notes.emplace_back(
         "no all-reduce of sums, which gradients need: the other reductions stand in for it");

@@ -82,7 +82,9 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
       time && plausible_time(time->value)) {
     row.in_place_time = time->value;
   }
-  row.in_place_checked = printed_number(halves[half + 3]).has_value();
+  const std::optional<Printed> wrong = printed_number(halves[half + 3]);
+  row.in_place_checked = wrong.has_value();
+  if (row.wrong && wrong) row.wrong = std::max(*row.wrong, wrong->value);
   return std::nullopt;
 }
 

@@ -44,7 +44,9 @@ Answer link_answer(const Options& options) {
   say(talk);
   warn(result.warnings);
   const std::string text = options.json ? io::to_json(result, io::provenance()) : result.text;
-  return {text, result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
+  const bool corrupts = result.measured && !result.measured->corrupts.empty();
+  return {text,
+          corrupts || result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }
 
 ForecastDocument document_of(const Options& options, const Resolvers& names) {

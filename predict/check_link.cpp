@@ -29,8 +29,10 @@ std::string remarks(const MeasuredLink& measured) {
   std::string text;
   if (latency_decides(measured)) {
     text += wrapped("But a small message takes " + percent_text(measured.latency_share) +
-                    " of that time: this is latency more than bandwidth. Measure larger messages "
-                    "(-e 1G) for a verdict on the link.");
+                    " of that time: this is latency more than bandwidth. " +
+                    (measured.largest > measured.bytes
+                         ? "The log's larger messages are no faster."
+                         : "Measure larger messages (-e 1G) for a verdict on the link."));
   }
   for (const std::string& assumption : measured.assumptions)
     text += wrapped("Assumed: " + assumption + ".");
@@ -106,15 +108,41 @@ std::string looks_text(const LinkCheck& check) {
 }
 
 std::string measured_text(const MeasuredLink& measured) {
-  return "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth) +
-         (measured.copies ? " (slowest pair)."
-                          : " bus bandwidth at " + size_text(measured.bytes) + ".");
+  std::string text = "Measured: " + measured.what + ", " + rate_text(measured.bus_bandwidth);
+  if (measured.copies) return text + " (slowest pair).";
+  text += " bus bandwidth at " + size_text(measured.bytes);
+  if (measured.falls)
+    text += ", and " + rate_text(measured.at_largest) + " at " + size_text(measured.largest) +
+            ", its largest message";
+  return text + ".";
+}
+
+// Nothing else that is said of a link that corrupts data is worth as much.
+std::string corrupts_text(const MeasuredLink& measured) {
+  if (measured.corrupts.empty()) return {};
+  return wrapped("Wrong results: " + measured.corrupts +
+                 ". Nothing trains right on it, whatever its speed: find the faulty GPU, link or "
+                 "NIC (all_reduce_perf -c 1 on pairs of GPUs, dmesg for Xid errors) before "
+                 "anything else.");
+}
+
+// The figure that the verdict is on: the best, or the largest message's where the bandwidth falls
+// below the band towards it.
+MeasuredLink judged_of(const MeasuredLink& measured, const Link& expected) {
+  MeasuredLink judged = measured;
+  if (!measured.falls || measured.at_largest.value() <= 0) return judged;
+  const Band band = band_of(expected, measured.ranks, measured.largest);
+  if (band.standing(measured.at_largest) != Standing::below) return judged;
+  judged.bus_bandwidth = measured.at_largest;
+  judged.bytes = measured.largest;
+  judged.latency_share = 0;
+  return judged;
 }
 
 }  // namespace
 
-LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
-                     std::span<const Link> table) {
+LinkCheck check_link(const MeasuredLink& given, const Link& expected, std::span<const Link> table) {
+  const MeasuredLink measured = judged_of(given, expected);
   const Band band =
       measured.copies ? copy_band(expected) : band_of(expected, measured.ranks, measured.bytes);
   const auto by_switch = switch_band(measured, expected);
@@ -125,7 +153,7 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
   check.in_switch = by_switch && check.standing == Standing::above &&
                     by_switch->standing(measured.bus_bandwidth) == Standing::within;
   if (check.in_switch) check.standing = Standing::within;
-  check.text = wrapped(measured_text(measured));
+  check.text = corrupts_text(measured) + wrapped(measured_text(given));
   check.text +=
       wrapped("Expected of " + printable(expected.name) + " on " + std::to_string(measured.ranks) +
               " ranks: " + band_text(band) + "; the limit is " + check.expected->limit + ".");
@@ -134,8 +162,9 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
                           ", more than the links carry, because bus bandwidth counts a ring's "
                           "traffic and the switch sends less.");
   if (check.standing == Standing::within) {
-    check.text += wrapped(check.in_switch ? "That is right for such a box with NVLS."
-                                          : "That is right for such a box.");
+    check.text += wrapped(!measured.corrupts.empty() ? "That is the speed of such a box."
+                          : check.in_switch          ? "That is right for such a box with NVLS."
+                                                     : "That is right for such a box.");
     if (by_switch && !check.in_switch)
       check.text += wrapped(
           "NVLS does not run: NCCL_NVLS_ENABLE=0, no fabric manager, or a "
@@ -152,7 +181,8 @@ LinkCheck check_link(const MeasuredLink& measured, const Link& expected,
     check.text += remarks(measured);
     return check;
   }
-  check.text += wrapped("That is " + percent_text(measured.bus_bandwidth / band.usual) +
+  check.text += wrapped((measured.bytes == given.bytes ? "That is " : "Its largest message has ") +
+                        percent_text(measured.bus_bandwidth / band.usual) +
                         " of the usual figure, below the band.");
   const std::vector<const Link*> likes =
       measured.copies ? std::vector<const Link*>{} : fall_backs(measured, expected, table);
@@ -177,7 +207,7 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
   LinkCheck check;
   std::vector<const Link*> clusters;
   check.measured = measured;
-  check.text = wrapped(measured_text(measured));
+  check.text = corrupts_text(measured) + wrapped(measured_text(measured));
   for (const Link& link : table) {
     if (!measured.copies && !reachable(link, measured.ranks)) continue;
     const Band band =
@@ -191,7 +221,8 @@ LinkCheck check_link(const MeasuredLink& measured, std::span<const Link> table) 
     }
   }
   check.text += wrapped(check.candidates.empty()
-                            ? "No link of the table (--list-links) gives that on so many ranks."
+                            ? std::string("No link of the table (--list-links) gives that") +
+                                  (measured.copies ? "." : " on so many ranks.")
                             : "Links that give that:");
   check.text += clusters.empty() ? "" : grouped(clusters);
   for (const LinkBand& c : check.candidates) {

@@ -39,9 +39,15 @@ struct MeasuredLink {
   double latency_share = 0;
   int hosts = 0;                           // that the ranks were on; 0: the log does not say
   int ranks_per_host = 0;                  // 0: nor does it this
+  std::vector<int> or_each{};              // of which it may have had as many, by the log
+  std::string placed_by{};                 // which of the assumptions `hosts` rests on
   std::string unplaced{};                  // why `hosts` is 0 though the log lists ranks
   std::vector<std::string> assumptions{};  // how what the log leaves open was taken
   std::vector<std::string> notes{};  // rows that were left out, and what is odd about the rest
+  // The largest message and its bandwidth, which that of `bytes` may say nothing of.
+  Bytes largest{};
+  BytesPerSecond at_largest{};
+  std::string corrupts{};  // what the log says of wrong results; empty: nothing
 };
 
 // A link and what it usually gives.

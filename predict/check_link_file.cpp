@@ -17,12 +17,19 @@
 namespace ddpx {
 namespace {
 
+// "2 hosts, 8 on each (2x8)".
+std::string places_of(const MeasuredLink& m) {
+  if (m.hosts == 1) return "one host";
+  return std::to_string(m.hosts) + " hosts, " + std::to_string(m.ranks_per_host) + " on each (" +
+         std::to_string(m.hosts) + "x" + std::to_string(m.ranks_per_host) + ")";
+}
+
 // "the log's 16 ranks are on 2 hosts, 8 on each (2x8)".
 std::string places_text(const MeasuredLink& m) {
-  const std::string ranks = "the log's " + std::to_string(m.ranks) + " ranks are on ";
-  if (m.hosts == 1) return ranks + "one host";
-  return ranks + std::to_string(m.hosts) + " hosts, " + std::to_string(m.ranks_per_host) +
-         " on each (" + std::to_string(m.hosts) + "x" + std::to_string(m.ranks_per_host) + ")";
+  return (m.placed_by.empty() ? "the log's " + std::to_string(m.ranks) + " ranks are on "
+                              : "the log's rank lines are cut, and its " + std::to_string(m.ranks) +
+                                    " ranks taken as on ") +
+         places_of(m);
 }
 
 // "the log does not say which hosts its ranks are on: ", or what is missing for that.
@@ -43,7 +50,10 @@ NodeLayout layout_given(const Options& options, const MeasuredLink& m) {
   if (layout.gpus() != m.ranks)
     throw InputError("--gpus", given + "is " + std::to_string(layout.gpus()) +
                                    " GPUs, and the log has " + std::to_string(m.ranks) + " ranks");
-  if (m.hosts > 0 && (m.hosts != layout.nodes || m.ranks_per_host != layout.gpus_per_node))
+  const bool may_be =
+      std::find(m.or_each.begin(), m.or_each.end(), layout.gpus_per_node) != m.or_each.end();
+  if (m.hosts > 0 && !may_be &&
+      (m.hosts != layout.nodes || m.ranks_per_host != layout.gpus_per_node))
     throw InputError("--gpus", given + "is not how the log's ranks are spread: " + places_text(m) +
                                    (m.hosts == 1 ? "; leave out --gpus and --inter-link"
                                                  : "; leave --gpus out"));
@@ -55,6 +65,14 @@ NodeLayout layout_given(const Options& options, const MeasuredLink& m) {
 NodeLayout layout_of(const Options& options, MeasuredLink& m) {
   if (options.gpus) {
     const NodeLayout layout = layout_given(options, m);
+    if (m.hosts > 0 && m.hosts != layout.nodes) {
+      std::erase(m.assumptions, m.placed_by);
+      m.hosts = layout.nodes;
+      m.ranks_per_host = layout.gpus_per_node;
+      m.what = all_reduce_on(m.ranks, m.hosts);
+      m.assumptions.push_back("the log's rank lines are cut: taken as " + places_of(m) +
+                              ", as --gpus says");
+    }
     if (m.hosts == 0)
       m.assumptions.push_back(hosts_unknown(m) + "taken as " + std::to_string(layout.nodes) +
                               " nodes of " + std::to_string(layout.gpus_per_node) +
@@ -82,6 +100,21 @@ std::optional<int> ranks_of_gpus(const Options& options) {
   if (!options.gpus) return std::nullopt;
   const std::vector<NodeLayout> layouts = gpus_of(options);
   return layouts.size() == 1 ? std::optional(layouts.front().gpus()) : std::nullopt;
+}
+
+// Of a log's tables those that can answer: inside a host where nothing names what joins hosts.
+WantedTable wanted(const Options& options, const std::vector<Link>& table) {
+  WantedTable tables{ranks_of_gpus(options), std::nullopt};
+  if (options.inter_link) {
+    tables.one_host = false;
+  } else if (!options.links.empty()) {
+    const std::string& name = options.links.front();
+    const auto link = std::find_if(table.begin(), table.end(),
+                                   [&](const Link& known) { return known.name == name; });
+    if (link != table.end()) tables.one_host = link->topology != Topology::network;
+    if (looks_like_figures(name)) tables.one_host = true;
+  }
+  return tables;
 }
 
 // What of the hosts is taken where the log does not say: as those that `expected` joins.
@@ -158,10 +191,9 @@ LinkCheck check_nodes(const MeasuredLink& measured, const NodeLayout& layout, Op
 
 // Where nothing is named: every link, or cluster, that may join the log's ranks.
 LinkCheck check_unnamed(MeasuredLink measured, const std::vector<Link>& table) {
-  if (measured.copies) return check_link(measured, table);
   if (measured.hosts > 1)
     return check_link(measured, every_cluster({measured.hosts, measured.ranks_per_host}, table));
-  if (measured.hosts == 0) {
+  if (measured.hosts == 0 && !measured.copies) {
     measured.assumptions.push_back(
         hosts_unknown(measured) +
         std::string("those of one host and networks of one rank on each are listed"));
@@ -185,6 +217,10 @@ LinkCheck check_named(MeasuredLink measured, const Options& options, const Resol
   const Machine machine = resolvers.machine(options.machine);
   const std::string& name = options.links.front();
   const Link link = resolvers.link("--link", name, machine);
+  if (measured.copies && link.topology == Topology::network && !given_by_figures(link))
+    throw InputError("--link", "'" + io::one_line(name) +
+                                   "' joins hosts, and these copies are inside one; name what is "
+                                   "inside it (--list-links)");
   if (measured.copies && !(link.peak.value() > 0))
     throw InputError("--link", "'" + io::one_line(name) +
                                    "' has no rate of one direction, which copies are held "
@@ -208,7 +244,7 @@ LinkCheck check_link_file(const Options& options, const Resolvers& resolvers) {
   }
   const MeasuredLink measured = io::looks_like_nvbandwidth(text)
                                     ? measured_copies(text, place)
-                                    : measured_log(text, place, ranks_of_gpus(options));
+                                    : measured_log(text, place, wanted(options, table));
   return names_link(options) ? check_named(measured, options, resolvers, table)
                              : check_unnamed(measured, table);
 }

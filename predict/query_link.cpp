@@ -4,6 +4,7 @@
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
+#include "model/topology_of.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/setting.hpp"
 
@@ -39,6 +40,28 @@ const Curve* cluster_curve(const Link& link) {
     return link.hosts_of(curve).value_or(1) > 1;
   });
   return found == link.curves.end() ? nullptr : &*found;
+}
+
+// One that was measured inside a host, by its log.
+const Curve* host_curve(const Link& link) {
+  const auto found = std::find_if(link.curves.begin(), link.curves.end(),
+                                  [&](const Curve& curve) { return link.hosts_of(curve) == 1; });
+  return found == link.curves.end() ? nullptr : &*found;
+}
+
+// Whether all that it has was measured over several hosts, or nobody knows over how many.
+bool says_nothing_inside(const Link& link) {
+  return cluster_curve(link) != nullptr && host_curve(link) == nullptr;
+}
+
+// Inside a host: of a log of one host and of several, what it has of one.
+Link inside_of(const Link& link) {
+  if (cluster_curve(link) == nullptr || host_curve(link) == nullptr) return link;
+  Link inside = link;
+  std::erase_if(inside.curves, [&](const Curve& curve) { return link.hosts_of(curve) != 1; });
+  inside.topology = topology_of(false, inside.bus_bandwidth());
+  inside.topology_assumed = true;
+  return inside;
 }
 
 std::string layout_text(const NodeLayout& layout) {
@@ -156,6 +179,9 @@ void check_between(const Link& between, const NodeLayout& layout, bool alone) {
 void check_inside(const Link& link, const NodeLayout& layout) {
   const Curve* curve = cluster_curve(link);
   if (layout.nodes > 1 || layout.gpus() < 2 || curve == nullptr) return;
+  // Of a log of both it is carried from those of one host, unless it asks for all of the others'.
+  const bool all = curve->ranks == layout.gpus();
+  if (!says_nothing_inside(link) && !all) return;
   const auto nodes = nodes_of(link, *curve);
   throw InputError("--gpus",
                    std::to_string(layout.gpus()) + " is GPUs of one host, and " +
@@ -180,7 +206,7 @@ void use_hosts(Query& query) {
     if (alone) return;
   }
   for (const Link& link : query.links) {
-    if (query.inter_link && cluster_curve(link) != nullptr)
+    if (query.inter_link && says_nothing_inside(link))
       throw InputError("--link", "'" + shown(link.name) + "' was measured over " +
                                      hosts_text(*link.hosts_of(*cluster_curve(link))) +
                                      " and does not say what is inside one; name that "
@@ -202,13 +228,13 @@ void use_hosts(Query& query) {
 }
 
 Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
-  if (layout.nodes == 1) return link;
+  if (layout.nodes == 1) return inside_of(link);
   const bool alone = alone_in_nodes(query.gpus);
   if (!query.inter_link) return over_nodes("--link", link, layout, alone);
   const Link& between = *query.inter_link;
   if (layout.gpus_per_node == 1 && !between.curves.empty())
     return over_nodes("--inter-link", between, layout, alone);
-  return two_level(link, wire_of(between), layout, query.nics);
+  return two_level(inside_of(link), wire_of(between), layout, query.nics);
 }
 
 const Link& link_at_channels(const Machine& machine, const Link& link, const Strategy& strategy) {

@@ -173,6 +173,11 @@ void check_nodes_of_a_log(const Options& o) {
       throw InputError("--inter-link", "joins nodes, and what is inside each is missing: --link");
     return;
   }
+  if (o.gpus && !o.links.empty() && alone_in_nodes(gpus_of(o)))
+    throw InputError("--gpus",
+                     "'" + shown(*o.gpus) +
+                         "' has one GPU in each node, where nothing travels over a --link; "
+                         "give what joins the nodes by --inter-link in place of it");
   if (o.gpus && o.gpus->find('x') != std::string::npos)
     throw InputError("--gpus", "'" + shown(*o.gpus) +
                                    "' spreads the log's ranks over nodes; add --inter-link, what "

@@ -18,6 +18,7 @@
 #include "io/prices_json.hpp"
 #include "model/error.hpp"
 #include "model/quantity.hpp"
+#include "model/topology_of.hpp"
 #include "predict/link_text.hpp"
 
 namespace ddpx {
@@ -64,11 +65,21 @@ Link choose(std::string_view place, std::vector<Link> links, const std::string& 
 Link link_from_log(std::string_view text, const std::string& path, std::ostream& talk) {
   const io::NcclImport import = io::read_nccl_tests(text, path);
   Link link = link_of_log(import);
+  const bool both = link.topology == Topology::network &&
+                    std::any_of(link.curves.begin(), link.curves.end(),
+                                [](const Curve& curve) { return curve.hosts == 1; });
+  const std::string_view inside = both ? " between hosts (inside one by its bandwidth there)" : "";
   talk << kProgram << io::one_line(path) << ": an nccl-tests log; " << import.dropped.size()
-       << " rows dropped, taken as " << name(link.topology) << ", " << link.channels
+       << " rows dropped, taken as " << name(link.topology) << inside << ", " << link.channels
        << " channels assumed\n";
   for (const std::string& assumption : import.assumptions)
     talk << kProgram << io::one_line(path) << ": " << assumption << "\n";
+  for (const std::string& line : io::wrong_results(import))
+    talk << kProgram << io::one_line(path) << ": " << line
+         << "; a forecast of its speed says nothing of a training that goes wrong\n";
+  for (const std::string& line : io::contradictions(import))
+    talk << kProgram << io::one_line(path) << ": " << line
+         << "; their median time is used: measure again, or keep one run in the file\n";
   return link;
 }
 

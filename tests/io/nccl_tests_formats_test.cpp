@@ -237,10 +237,12 @@ TEST(NcclTestsFormats, a_rank_list_that_contradicts_the_bandwidths_is_noted) {
   const std::string two =
       "#  Rank  0 Group  0 Pid    639 on a device  0 [0x07] X\n#  Rank  1 Group  0 Pid    640 on b "
       "device  0 [0x07] X\n";
-  // Two of sixteen: on two hosts in turn, or on sixteen.
+  // Two of sixteen: on two hosts in turn, on four, eight or sixteen.
   const NcclImport few = read(two + kHeader + kRows);
   EXPECT_EQ(only_table(few).ranks, 16);
-  EXPECT_THAT(only_table(few).unplaced, HasSubstr("lists 2 of its 16 ranks (missing: 2 to 15)"));
+  EXPECT_EQ(only_table(few).hosts, 2);
+  EXPECT_THAT(only_table(few).placed_by, HasSubstr("lists 2 of its 16 ranks (missing: 2 to 15)"));
+  EXPECT_EQ(only_table(few).or_each, (std::vector<int>{1, 2, 4}));
   const NcclImport more = read(replaced(two, "Rank  1", "Rank 31") + kHeader + kRows);
   EXPECT_EQ(only_table(more).ranks, 16);
   EXPECT_EQ(only_table(more).hosts, 0);

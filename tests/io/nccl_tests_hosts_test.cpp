@@ -74,8 +74,18 @@ TEST(NcclTestsHosts, a_cut_list_that_fits_several_spreads_says_what_is_missing) 
   const std::string gaps = without(without(nccl_log({8, 8}, 40), 14, 1), 3, 1);
   EXPECT_THAT(read_nccl_tests(gaps, "log").assumptions.front(), HasSubstr("(missing: 3, 14)"));
   // Five of eight on the first host, and what is left of the second.
-  EXPECT_THAT(places(without(nccl_log({5, 3}, 40), 6, 2)).unplaced,
-              HasSubstr("no spread over equal hosts"));
+  EXPECT_THAT(refusal_of(read_nccl_tests(without(nccl_log({5, 3}, 40), 6, 2), "log")),
+              testing::AllOf(HasSubstr("(missing: 6 to 7), on 2 hosts, and no spread over equal"),
+                             HasSubstr("take them all out")));
+}
+
+// Ranks 0 to 2 on one host, 8 and 9 on another: of 16, eight on each of two, or four of four.
+TEST(NcclTestsHosts, ranks_listed_on_two_hosts_are_never_of_one) {
+  const std::string cut = without(without(test::nccl_log({8, 8}, 90), 10, 6), 3, 5);
+  expect_places(cut, 16, 2, 8);
+  EXPECT_THAT(places(cut, 16).or_each, testing::ElementsAre(4));
+  EXPECT_THAT(read_nccl_tests(cut, "log").assumptions.front(),
+              HasSubstr("taken as 8 on each of 2 hosts (4 on each of 4 would fit as well"));
 }
 
 TEST(NcclTestsHosts, ranks_of_unequal_hosts_make_no_link) {
