@@ -10,6 +10,7 @@
 #include "predict/grounds.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/measured_sizes.hpp"
 #include "predict/request_diagnose.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/request_plan.hpp"
@@ -71,6 +72,13 @@ Link link_on(const Case& c, int gpus, DiagnosedRun& result) {
   return link_of(query, query.links.front(), layout);
 }
 
+// Of a log of small messages alone no exchange follows.
+void check_sizes_on(const Case& c, int gpus, std::span<const Exchange> exchanges) {
+  const NodeLayout layout = layout_of(c.options, gpus);
+  const Query query = links_joining(layout, c.options, c.machine, c.resolvers);
+  check_sizes(query, query.links.front(), layout, exchanges);
+}
+
 std::string link_name_of(const Options& options) {
   std::string name = options.links.empty() ? "" : options.links.front();
   if (options.inter_link) name += (name.empty() ? "" : "+") + *options.inter_link;
@@ -91,7 +99,9 @@ ExchangeForecast exchange_of(const Case& c, const Link& link, const StepPoint& o
   const Network network = measured_network(
       c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
   const Forecast usual = forecast(for_known_step(c.machine), link, network, job);
-  const Step step = StepModel(c.machine, link, network, job).run();
+  const StepModel model(c.machine, link, network, job);
+  check_sizes_on(c, gpus, model.exchanges());
+  const Step step = model.run();
   const Step alone = StepModel(c.machine, link, network, job.one_gpu()).run();
   const double work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
   const Seconds share = (alone.total() - alone.term(Term::host)) * work;
@@ -143,6 +153,9 @@ DiagnosedRun diagnose_message(const Case& c) {
                      "what the collective takes");
   const int gpus = layouts.front().gpus();
   DiagnosedRun result;
+  Exchange message;
+  message.message = *c.run.message;
+  check_sizes_on(c, gpus, {&message, 1});
   const Seconds alone =
       price(link_on(c, gpus, result), {Collective::all_reduce, DType::fp32, *c.run.message, gpus})
           .time;

@@ -5,6 +5,7 @@
 #include "model/error.hpp"
 #include "model/memory.hpp"
 #include "predict/grounds.hpp"
+#include "predict/measured_sizes.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/setting.hpp"
 #include "predict/text.hpp"
@@ -235,6 +236,8 @@ void each_setting(const Query& query, const ProductTable& products, const Visit&
         Setting setting{query, joined, query.job, layout.nodes, &given, products};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
+        setting.job.batch_per_rank = query.batches.front();
+        check_sizes(setting, layout);
         visit(setting);
       }
     }
