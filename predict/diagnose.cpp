@@ -69,6 +69,7 @@ Link link_on(const Case& c, int gpus, DiagnosedRun& result) {
   const NodeLayout layout = layout_of(c.options, gpus);
   const Query query = links_joining(layout, c.options, c.machine, c.resolvers);
   result.warnings = query.warnings;
+  if (auto nics = assumed_nics(query)) result.warnings.push_back(std::move(*nics));
   return link_of(query, query.links.front(), layout);
 }
 
@@ -129,6 +130,13 @@ std::optional<BytesPerSecond> implied_by(const Case& c, const StepPoint& one,
   } catch (const UnmetError&) {
     return std::nullopt;  // no slower than free communication, or slower than any link
   }
+}
+
+// A step on one GPU holds its update of the parameters.
+void check_update(const Case& c, const StepPoint& one) {
+  static_cast<void>(measured_network(
+      c.machine, job_on(c, 1), {*c.parameters, one.time, 1}, "--diagnose",
+      c.run.by_rate ? "the --batch that the rates are of" : "the time of a whole step"));
 }
 
 std::vector<MeasuredSpeedup> speedups(const Case& c) {
@@ -204,6 +212,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
       if (!flagged && point.gpus > 1) result.judged = point;
     }
     observation.one = *one;
+    if (c.parameters) check_update(c, *one);
     for (std::size_t i = 1; c.parameters && i < result.points.size(); ++i)
       result.implied[i] = implied_by(c, *one, result.points[i]);
     if (std::any_of(result.implied.begin(), result.implied.end(),

@@ -79,6 +79,7 @@ class Runner {
     document_.machine = query_.machine.name;
     document_.device = query_.machine.device.name;
     document_.warnings = query_.warnings;
+    if (auto nics = assumed_nics(query_)) warn(std::move(*nics));
     if (query_.machine.host_costs(query_.job.engine) == nullptr) {
       warn("machine " + query_.machine.name + " has no host costs for the " +
            std::string(name(query_.job.engine)) + " engine: the forecast leaves the host out");
