@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
@@ -26,28 +27,9 @@ Bytes largest_of(const Curve& curve) {
   return largest;
 }
 
-void check_link(const char* flag, const Link& link, Collective kind, int ranks, Bytes message) {
-  const std::optional<Bytes> most = too_small_sizes(link, kind, ranks);
-  if (!most || message <= *most * kSame) return;
-  throw InputError(
-      flag, "'" + shown(link.name) + "' was measured up to messages of " + size_text(*most) +
-                ", which show its latency and not its bandwidth, and here " + size_text(message) +
-                " go in one message; measure it up to 1 GiB (all_reduce_perf -b 8 "
-                "-e 1G -f 2), or name another link (--list-links) or its figures");
-}
-
-// Over what joins all ranks of the layout: `given`, and between nodes the query's.
-void check_size(const Query& query, const Link& given, const NodeLayout& layout, Collective kind,
-                Bytes message) {
-  const bool joined = layout.nodes > 1 && query.inter_link.has_value();
-  if (joined) check_link("--inter-link", *query.inter_link, kind, layout.nodes, message);
-  // Inside a node of one GPU nothing travels.
-  if (joined && alone_in_nodes(query.gpus)) return;
-  check_link("--link", given, kind, joined ? layout.gpus_per_node : layout.gpus(), message);
-}
-
-}  // namespace
-
+// The largest message measured, where none is large enough to give a bandwidth; nullopt where one
+// is, and for figures. Curves are those that price() takes: of the collective itself where it was
+// measured, on the nearest rank count.
 std::optional<Bytes> too_small_sizes(const Link& link, Collective kind, int ranks) {
   const bool measured = std::any_of(link.curves.begin(), link.curves.end(),
                                     [&](const Curve& curve) { return curve.kind == kind; });
@@ -67,6 +49,37 @@ std::optional<Bytes> too_small_sizes(const Link& link, Collective kind, int rank
   return largest;
 }
 
+void check_link(const char* flag, const Link& link, Collective kind, int ranks, Bytes message) {
+  const std::optional<Bytes> most = too_small_sizes(link, kind, ranks);
+  if (!most || message <= *most * kSame) return;
+  throw InputError(
+      flag, "'" + shown(link.name) + "' was measured up to messages of " + size_text(*most) +
+                ", which show its latency and not its bandwidth, and here " + size_text(message) +
+                " go in one message; measure it up to 1 GiB (all_reduce_perf -b 8 "
+                "-e 1G -f 2), or name another link (--list-links) or its figures");
+}
+
+bool is_small(const Curve& curve) {
+  const Bytes largest = largest_of(curve);
+  return largest > Bytes{} && largest < kShowsBandwidth;
+}
+
+bool any_small(const Link& link) {
+  return std::any_of(link.curves.begin(), link.curves.end(), is_small);
+}
+
+// Over what joins all ranks of the layout: `given`, and between nodes the query's.
+void check_size(const Query& query, const Link& given, const NodeLayout& layout, Collective kind,
+                Bytes message) {
+  const bool joined = layout.nodes > 1 && query.inter_link.has_value();
+  if (joined) check_link("--inter-link", *query.inter_link, kind, layout.nodes, message);
+  // Inside a node of one GPU nothing travels.
+  if (joined && alone_in_nodes(query.gpus)) return;
+  check_link("--link", given, kind, joined ? layout.gpus_per_node : layout.gpus(), message);
+}
+
+}  // namespace
+
 void check_sizes(const Query& query, const Link& given, const NodeLayout& layout,
                  std::span<const Exchange> exchanges) {
   std::map<Collective, Bytes> largest;
@@ -75,8 +88,14 @@ void check_sizes(const Query& query, const Link& given, const NodeLayout& layout
   for (const auto& [kind, message] : largest) check_size(query, given, layout, kind, message);
 }
 
+bool has_small_sizes(const Setting& setting) {
+  const Query& query = setting.query;
+  return any_small(setting.given ? *setting.given : setting.link) ||
+         (query.inter_link && any_small(*query.inter_link));
+}
+
 void check_sizes(const Setting& setting, const NodeLayout& layout) {
-  if (setting.job.gpus < 2 || !setting.job.strategy.sync) return;
+  if (setting.job.gpus < 2 || !setting.job.strategy.sync || !has_small_sizes(setting)) return;
   const Query& query = setting.query;
   for (const NetworkSeries& series : query.networks) {
     // Of a sweep the last has the largest messages.

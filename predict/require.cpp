@@ -178,7 +178,7 @@ class Inverse {
           "model size: only mlp, gpt and a model known by --params have one");
       return;
     }
-    if (too_small_sizes(s_.given ? *s_.given : s_.link, Collective::all_reduce, s_.job.gpus)) {
+    if (has_small_sizes(s_)) {
       row_.left_out.emplace_back(
           "model size: a larger one exchanges more at once than was measured on the link");
       return;
