@@ -18,6 +18,9 @@ namespace {
 // larger ones take does not follow from it, not even roughly.
 constexpr Bytes kShowsBandwidth{1 << 20};
 constexpr double kSame = 1.001;
+// On a slow network a smaller one shows it too: where it takes this many times the smallest's time,
+// nine tenths of that are the transfer.
+constexpr double kTransfers = 10;
 
 Bytes largest_of(const Curve& curve) {
   Bytes largest{};
@@ -27,6 +30,12 @@ Bytes largest_of(const Curve& curve) {
   return largest;
 }
 
+bool is_small(const Curve& curve) {
+  const Bytes largest = largest_of(curve);
+  return largest > Bytes{} && largest < kShowsBandwidth &&
+         curve.at(largest) < curve.smallest_time() * kTransfers;
+}
+
 // The largest message measured, where none is large enough to give a bandwidth; nullopt where one
 // is, and for figures. Curves are those that price() takes: of the collective itself where it was
 // measured, on the nearest rank count.
@@ -34,18 +43,21 @@ std::optional<Bytes> too_small_sizes(const Link& link, Collective kind, int rank
   const bool measured = std::any_of(link.curves.begin(), link.curves.end(),
                                     [&](const Curve& curve) { return curve.kind == kind; });
   double nearest = std::numeric_limits<double>::infinity();
-  Bytes largest{};
+  std::optional<Bytes> largest;
   for (const Curve& curve : link.curves) {
     if (measured && curve.kind != kind) continue;
-    // Lines without points are a reading of their author's.
-    if (curve.points().empty()) return std::nullopt;
     const double far = std::abs(std::log2(static_cast<double>(curve.ranks) / ranks));
     if (far > nearest) continue;
-    if (far < nearest) largest = Bytes{};
+    // Of two as near the better one speaks. Lines without points are a reading of their author's.
+    const bool known_better = far == nearest && !largest;
+    if (far < nearest) largest.reset();
     nearest = far;
-    largest = std::max(largest, largest_of(curve));
+    if (known_better || !is_small(curve)) {
+      largest.reset();
+    } else {
+      largest = std::max(largest.value_or(Bytes{}), largest_of(curve));
+    }
   }
-  if (!(largest > Bytes{}) || largest >= kShowsBandwidth) return std::nullopt;
   return largest;
 }
 
@@ -57,11 +69,6 @@ void check_link(const char* flag, const Link& link, Collective kind, int ranks, 
                 ", which show its latency and not its bandwidth, and here " + size_text(message) +
                 " go in one message; measure it up to 1 GiB (all_reduce_perf -b 8 "
                 "-e 1G -f 2), or name another link (--list-links) or its figures");
-}
-
-bool is_small(const Curve& curve) {
-  const Bytes largest = largest_of(curve);
-  return largest > Bytes{} && largest < kShowsBandwidth;
 }
 
 bool any_small(const Link& link) {
