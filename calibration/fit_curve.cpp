@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kMinSegment = 3;   // points a line needs, one more than it has constants
 constexpr std::size_t kMaxLines = 3;     // NCCL has three protocols: LL, LL128, Simple
 constexpr double kFewSizesError = 0.25;  // of what one or two sizes say
+// Standard errors of this many times a constant: its sign is not known, let alone its value.
+constexpr double kLost = 10;
 // A message slower than a larger one by more than this was disturbed (a cold start, another
 // tenant); protocols differ by less.
 constexpr double kSlowerThanLarger = 1.5;
@@ -50,9 +52,14 @@ Segment fit_segment(std::span<const CurvePoint> points) {
   };
   Segment segment;
   segment.squares = squares;
-  segment.line.latency = {Seconds(x(0)), relative(0), ""};
-  if (x(1) > 0) {
+  segment.line.latency = relative(0) <= kLost ? Estimate<Seconds>{Seconds(x(0)), relative(0), ""}
+                                              : Estimate<Seconds>{Seconds{}, 1.0, "no size tells"};
+  if (x(1) > 0 && relative(1) <= kLost) {
     segment.line.bandwidth = {BytesPerSecond(scale / x(1)), relative(1), ""};
+  } else if (x(1) > 0) {
+    // A slope lost in the noise is bounded by it: the bandwidth is at least this.
+    segment.line.bandwidth = {BytesPerSecond(scale / (x(1) * (1 + relative(1)))), 1.0,
+                              "no size tells"};
   } else {
     // Times that do not grow with the size say nothing about bandwidth but that it is at least
     // this.

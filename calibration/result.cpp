@@ -10,8 +10,25 @@
 #include "io/machine_json.hpp"
 #include "io/measurements_json.hpp"
 #include "io/provenance.hpp"
+#include "model/error.hpp"
 
 namespace ddpx {
+namespace {
+
+// A file that no program reads is of no use to anyone: better none.
+std::string readable(std::string text, const std::string& place) {
+  try {
+    static_cast<void>(io::links_from_json(text, "the links"));
+  } catch (const InputError& error) {
+    throw InputError(place, "its times give a link that no file may hold (" +
+                                std::string(error.what()) +
+                                "); measure again, more sizes from 8 B to 1 GiB "
+                                "(all_reduce_perf -b 8 -e 1G -f 2)");
+  }
+  return text;
+}
+
+}  // namespace
 
 Fitted fit(const Gathered& gathered, bool every_residual) {
   FitReport report;
@@ -33,7 +50,8 @@ Fitted fit(const Gathered& gathered, bool every_residual) {
   fit_beside(gathered.measurements, holder, report);
   for (std::string& note : box_notes(gathered.measurements))
     report.notes.push_back(std::move(note));
-  return {io::to_json(holder.links, io::provenance()), summary_text(holder.links, report, shown)};
+  return {readable(io::to_json(holder.links, io::provenance()), gathered.place),
+          summary_text(holder.links, report, shown)};
 }
 
 }  // namespace ddpx

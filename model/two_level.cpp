@@ -79,6 +79,12 @@ int wires_of(const Link& between, const NodeLayout& layout, std::optional<int> n
   return nics.value_or(between.per_gpu ? layout.gpus_per_node : 1);
 }
 
+std::string nics_text(const Link& between, const NodeLayout& layout, std::optional<int> nics) {
+  const int count = wires_of(between, layout, nics);
+  return std::to_string(count) + (count == 1 ? " NIC" : " NICs") + " a node" +
+         (nics ? "" : " assumed");
+}
+
 std::string node_text(const NodeLayout& layout) {
   return std::to_string(layout.nodes) + " nodes of " + std::to_string(layout.gpus_per_node);
 }
@@ -191,7 +197,7 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;
   const bool alone = layout.gpus_per_node == 1;  // nothing travels inside a node
   link.title = node_text(layout) + ": " + (alone ? "" : inside.name + " inside, ") + between.name +
-               " between";
+               " between" + (alone ? "" : ", " + nics_text(between, layout, nics));
   link.topology = Topology::network;
   link.latency = between.latency;
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};

@@ -10,6 +10,7 @@
 #include "predict/grounds.hpp"
 #include "predict/infer.hpp"
 #include "predict/measured.hpp"
+#include "predict/measured_sizes.hpp"
 #include "predict/request_diagnose.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/request_plan.hpp"
@@ -68,7 +69,15 @@ Link link_on(const Case& c, int gpus, DiagnosedRun& result) {
   const NodeLayout layout = layout_of(c.options, gpus);
   const Query query = links_joining(layout, c.options, c.machine, c.resolvers);
   result.warnings = query.warnings;
+  if (auto nics = assumed_nics(query)) result.warnings.push_back(std::move(*nics));
   return link_of(query, query.links.front(), layout);
+}
+
+// Of a log of small messages alone no exchange follows.
+void check_sizes_on(const Case& c, int gpus, std::span<const Exchange> exchanges) {
+  const NodeLayout layout = layout_of(c.options, gpus);
+  const Query query = links_joining(layout, c.options, c.machine, c.resolvers);
+  check_sizes(query, query.links.front(), layout, exchanges);
 }
 
 std::string link_name_of(const Options& options) {
@@ -91,7 +100,9 @@ ExchangeForecast exchange_of(const Case& c, const Link& link, const StepPoint& o
   const Network network = measured_network(
       c.machine, job, {*c.parameters, one.time, job.one_gpu().samples_per_step()}, "--diagnose");
   const Forecast usual = forecast(for_known_step(c.machine), link, network, job);
-  const Step step = StepModel(c.machine, link, network, job).run();
+  const StepModel model(c.machine, link, network, job);
+  check_sizes_on(c, gpus, model.exchanges());
+  const Step step = model.run();
   const Step alone = StepModel(c.machine, link, network, job.one_gpu()).run();
   const double work = job.samples_per_step() / job.one_gpu().samples_per_step() / gpus;
   const Seconds share = (alone.total() - alone.term(Term::host)) * work;
@@ -121,6 +132,13 @@ std::optional<BytesPerSecond> implied_by(const Case& c, const StepPoint& one,
   }
 }
 
+// A step on one GPU holds its update of the parameters.
+void check_update(const Case& c, const StepPoint& one) {
+  static_cast<void>(measured_network(
+      c.machine, job_on(c, 1), {*c.parameters, one.time, 1}, "--diagnose",
+      c.run.by_rate ? "the --batch that the rates are of" : "the time of a whole step"));
+}
+
 std::vector<MeasuredSpeedup> speedups(const Case& c) {
   const StepPoint& one = c.run.points.front();
   std::vector<MeasuredSpeedup> result;
@@ -143,6 +161,9 @@ DiagnosedRun diagnose_message(const Case& c) {
                      "what the collective takes");
   const int gpus = layouts.front().gpus();
   DiagnosedRun result;
+  Exchange message;
+  message.message = *c.run.message;
+  check_sizes_on(c, gpus, {&message, 1});
   const Seconds alone =
       price(link_on(c, gpus, result), {Collective::all_reduce, DType::fp32, *c.run.message, gpus})
           .time;
@@ -191,6 +212,7 @@ DiagnosedRun diagnose_steps(const Case& c) {
       if (!flagged && point.gpus > 1) result.judged = point;
     }
     observation.one = *one;
+    if (c.parameters) check_update(c, *one);
     for (std::size_t i = 1; c.parameters && i < result.points.size(); ++i)
       result.implied[i] = implied_by(c, *one, result.points[i]);
     if (std::any_of(result.implied.begin(), result.implied.end(),

@@ -11,6 +11,8 @@ namespace {
 constexpr double kOtherLink = 1.5;
 // Ranks that compute less than this of what their share takes one GPU do other work than it did.
 constexpr double kOtherWork = 0.5;
+// The exchange holds ranks together; what their clocks and the work after it add is less than this.
+constexpr double kOneStep = 1.1;
 
 void note_points(DiagnosedRun& result) {
   for (const PointFlag& flag : result.flags) {
@@ -31,6 +33,14 @@ void note_walls(const RankTimes& ranks, DiagnosedRun& result) {
   const std::vector<Seconds>& wall = ranks.wall;
   if (!wall.empty()) {
     const auto [least, most] = std::minmax_element(wall.begin(), wall.end());
+    if (*most > *least * kOneStep) {
+      result.notes.push_back(
+          "Wall times of the ranks differ by " + percent_text(*most / *least - 1) +
+          ": these are not walls of one synchronised step, whose ranks all end it together. What "
+          "was timed? Compute before the exchange is --rank-compute, the wait for data "
+          "--rank-data.");
+      return;
+    }
     result.notes.push_back(
         "Wall times of the ranks differ by " + percent_text(*most / *least - 1) +
         " and name no rank: all wait for the slowest at the exchange." +

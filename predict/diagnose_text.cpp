@@ -125,9 +125,11 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
                                   time_text(*run.assumed_latency) + " latency (assumed)";
     const std::string model = amount_text(parameters) + " parameters";
     if (link.empty() && *implied >= kSlowestWorkingLink)
-      return "What explains it depends on the link: for " + model + " a " + link_text + " would, " +
+      return "What explains it depends on the link: for " + model + " a " + link_text +
+             " would if the link took all of it (--infer-link takes off what framework and slowest "
+             "rank take), " +
              reading + ".";
-    text += " For " + model + " it would take a " + link_text +
+    text += " For " + model + " it would take, if the link took all of it, a " + link_text +
             (run.named ? ", " + percent_text(*implied / *run.named) + " of " +
                              shortened(printable(link), 40) + "'s"
                        : "") +
@@ -213,7 +215,7 @@ std::string diagnosis_text(const DiagnosedRun& run) {
                                    [](const auto& link) { return link.has_value(); });
   std::vector<TextTable::Column> columns{{"GPUs"}, {"step"}, {"each GPU's work"}};
   if (implied)
-    columns.push_back({"link of " + time_text(*run.assumed_latency) + " that explains it"});
+    columns.push_back({"link of " + time_text(*run.assumed_latency) + " that alone explains it"});
   TextTable points(std::move(columns));
   const StepPoint& one = run.points.front();
   for (std::size_t i = 0; i < run.points.size(); ++i) {

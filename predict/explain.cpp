@@ -223,6 +223,14 @@ std::string amdahl_line(const ForecastRow& row) {
                  ".");
 }
 
+// Half an address leads nowhere: the word that reaches past `most` is the last.
+std::string whole_words(const std::string& text, std::size_t most) {
+  const std::size_t end = columns_of(text) <= most
+                              ? std::string::npos
+                              : text.find(' ', shortened(text, most).size() - 2);
+  return end == std::string::npos ? text : text.substr(0, end) + " .. (--json has all of it)";
+}
+
 // Constants of one origin together, an origin of many addresses cut (--json has it whole).
 std::vector<std::string> by_origin(const std::vector<std::string>& borrowed) {
   constexpr std::size_t kLongest = 150;
@@ -241,7 +249,7 @@ std::vector<std::string> by_origin(const std::vector<std::string>& borrowed) {
   std::vector<std::string> lines;
   lines.reserve(groups.size());
   for (const auto& [origin, constants] : groups)
-    lines.push_back(shortened(printable(constants + origin), kLongest));
+    lines.push_back(whole_words(printable(constants + origin), kLongest));
   return lines;
 }
 

@@ -115,6 +115,13 @@ class Steps {
                                       : "") +
                        grounds);
     }
+    if (const Seconds left = pair_.many - free.total(); left > Seconds{}) {
+      throw UnmetError("--infer-link: " + problem_of(pair_, job_) + "leaves " + time_text(left) +
+                       " for the link, too little to infer one from: with free communication it "
+                       "would take " +
+                       time_text(free.total()) + parts + ", and two runs of one step differ by " +
+                       percent_text(kNoise) + "; any fast enough link explains it" + grounds);
+    }
     throw UnmetError("--infer-link: " + problem_of(pair_, job_) +
                      "shows no communication to infer a link from: with free communication it "
                      "would take " +

@@ -22,7 +22,7 @@ void use_any_dtype(Job& job, const Machine& machine) {
 }
 
 Network measured_network(const Machine& machine, const Job& job, const MeasuredModel& model,
-                         std::string_view place) {
+                         std::string_view place, std::string_view remedy) {
   const Seconds optimizer = optimizer_traffic(job.optimizer, model.parameters) /
                                 machine.update_bandwidth(job.optimizer).value +
                             machine.kernel_gap.value;
@@ -30,8 +30,8 @@ Network measured_network(const Machine& machine, const Job& job, const MeasuredM
     throw InputError(
         place, time_text(model.step) + " is no longer than the optimizer's update of " +
                    amount_text(model.parameters) + " parameters alone takes on " + machine.name +
-                   " (" + time_text(optimizer) +
-                   "); give the time of a whole step, the right --params, or your own --machine");
+                   " (" + time_text(optimizer) + "); give " + std::string(remedy) +
+                   ", the right --params, or your own --machine");
   }
   // A step alone on a GPU never waits: it ran at the sustained clock, which the model applies
   // again.

@@ -41,9 +41,10 @@ void use_any_dtype(Job& job, const Machine& machine);
 // (optimizer_traffic over the machine's bandwidth) is taken out, the rest is compute in proportion
 // to the samples. Its tensors are few enough that launching them does not take longer than the step
 // that was measured. Throws InputError where the optimizer alone takes as long; `place` is the flag
-// the step was given by.
+// the step was given by, `remedy` what to give there in its place.
 [[nodiscard]] Network measured_network(const Machine& machine, const Job& job,
                                        const MeasuredModel& model,
-                                       std::string_view place = "--step-time");
+                                       std::string_view place = "--step-time",
+                                       std::string_view remedy = "the time of a whole step");
 
 }  // namespace ddpx

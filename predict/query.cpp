@@ -5,6 +5,7 @@
 #include "model/error.hpp"
 #include "model/memory.hpp"
 #include "predict/grounds.hpp"
+#include "predict/measured_sizes.hpp"
 #include "predict/request_gpus.hpp"
 #include "predict/setting.hpp"
 #include "predict/text.hpp"
@@ -78,6 +79,7 @@ class Runner {
     document_.machine = query_.machine.name;
     document_.device = query_.machine.device.name;
     document_.warnings = query_.warnings;
+    if (auto nics = assumed_nics(query_)) warn(std::move(*nics));
     if (query_.machine.host_costs(query_.job.engine) == nullptr) {
       warn("machine " + query_.machine.name + " has no host costs for the " +
            std::string(name(query_.job.engine)) + " engine: the forecast leaves the host out");
@@ -235,6 +237,8 @@ void each_setting(const Query& query, const ProductTable& products, const Visit&
         Setting setting{query, joined, query.job, layout.nodes, &given, products};
         setting.job.gpus = layout.gpus();
         setting.job.strategy = strategy;
+        setting.job.batch_per_rank = query.batches.front();
+        check_sizes(setting, layout);
         visit(setting);
       }
     }

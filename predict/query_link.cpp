@@ -237,6 +237,22 @@ Link link_of(const Query& query, const Link& link, const NodeLayout& layout) {
   return two_level(inside_of(link), wire_of(between), layout, query.nics);
 }
 
+std::optional<std::string> assumed_nics(const Query& query) {
+  if (!query.inter_link || query.nics) return std::nullopt;
+  const bool per_gpu = query.inter_link->per_gpu;
+  std::set<int> counts;
+  for (const NodeLayout& layout : query.gpus) {
+    if (layout.nodes > 1 && layout.gpus_per_node > 1)
+      counts.insert(per_gpu ? layout.gpus_per_node : 1);
+  }
+  if (counts.empty()) return std::nullopt;
+  std::string text;
+  for (const int count : counts) text += (text.empty() ? "" : " or ") + std::to_string(count);
+  return "--nics is not given: a node is taken to have " + text +
+         (counts == std::set<int>{1} ? " NIC" : " NICs") + " of " + shown(query.inter_link->name) +
+         (per_gpu ? ", one for each GPU" : " for all its GPUs");
+}
+
 const Link& link_at_channels(const Machine& machine, const Link& link, const Strategy& strategy) {
   if (!strategy.channels || *strategy.channels == link.channels) return link;
   // Figures and logs are of whatever channels they ran with.

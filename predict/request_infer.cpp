@@ -16,18 +16,21 @@ constexpr const char* kFlag = "--infer-link";
 int count_of(const Options& options, const StepPair& steps) {
   const std::vector<NodeLayout> gpus = gpus_of(options);
   const int count = gpus.front().gpus();
-  if (options.gpus || !steps.gpus) {
-    if (gpus.size() != 1 || count < 2)
-      throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
-    if (gpus.front().nodes > 1)
-      throw InputError("--gpus", "'" + shown(*options.gpus) +
-                                     "' spreads the GPUs over nodes, and --infer-link finds one "
-                                     "link that joins them all; give " +
-                                     std::to_string(count));
+  const bool one_count = gpus.size() == 1 && count > 1;
+  if ((options.gpus || !steps.gpus) && !one_count)
+    throw InputError("--gpus", "must be the one count, 2 or more, on which tn was measured");
+  if (steps.gpus && options.gpus && *steps.gpus != count) {
+    const std::string measured = std::to_string(*steps.gpus);
+    throw InputError("--gpus", "is " + std::to_string(count) +
+                                   " GPUs, and --infer-link has a step on " + measured +
+                                   "; leave it out for " + measured + ", or give the step on " +
+                                   std::to_string(count) + " as t" + std::to_string(count) + "=");
   }
-  if (steps.gpus && options.gpus && *steps.gpus != count)
-    throw InputError("--gpus", "is " + std::to_string(count) + ", and --infer-link has a step on " +
-                                   std::to_string(*steps.gpus) + "; give one count");
+  if (options.gpus && gpus.front().nodes > 1)
+    throw InputError("--gpus", "'" + shown(*options.gpus) +
+                                   "' spreads the GPUs over nodes, and --infer-link finds one "
+                                   "link that joins them all; give " +
+                                   std::to_string(count) + (steps.gpus ? ", or leave it out" : ""));
   return steps.gpus.value_or(count);
 }
 

@@ -12,6 +12,7 @@
 #include "predict/gpu_counts.hpp"
 #include "predict/grounds.hpp"
 #include "predict/link_text.hpp"
+#include "predict/measured_sizes.hpp"
 #include "predict/setting.hpp"
 #include "predict/text.hpp"
 
@@ -175,6 +176,11 @@ class Inverse {
     if (!size_) {
       row_.left_out.emplace_back(
           "model size: only mlp, gpt and a model known by --params have one");
+      return;
+    }
+    if (has_small_sizes(s_)) {
+      row_.left_out.emplace_back(
+          "model size: a larger one exchanges more at once than was measured on the link");
       return;
     }
     // The requirement's metric and the speedup: both questions look along the same sizes.

@@ -31,6 +31,10 @@ void use_hosts(Query& query);
 // --inter-link. Throws InputError where nothing joins them.
 [[nodiscard]] Link link_of(const Query& query, const Link& link, const NodeLayout& layout);
 
+// How many NICs nodes are taken to have, where several GPUs share them and --nics does not say;
+// nullopt where nothing is assumed.
+[[nodiscard]] std::optional<std::string> assumed_nics(const Query& query);
+
 // The link as the strategy's channel count has it: nvlink-4ch of the machine for channels=4 over
 // nvlink. Throws InputError where the machine has measured the link with other counts only.
 [[nodiscard]] const Link& link_at_channels(const Machine& machine, const Link& link,

@@ -50,7 +50,7 @@ LinkCheck expected_of_paths(const std::vector<std::vector<std::string>>& paths, 
     text = wrapped("One GPU: no link to check.");
     return check;
   }
-  if (nics > 0) text += wrapped(std::to_string(nics) + " NICs.");
+  if (nics > 0) text += wrapped(std::to_string(nics) + (nics == 1 ? " NIC." : " NICs."));
   text += wrapped("Expected bus bandwidth of a large all-reduce on " + std::to_string(gpus) +
                   " GPUs, by what the link is:");
   for (const Link& link : table) {

@@ -47,6 +47,21 @@ TEST(FitCurve, TwoProtocolsAreFoundWithTheirCrossing) {
   EXPECT_NEAR(fit.lines[1].bandwidth.value.value(), 300e9, 1e9);
 }
 
+TEST(FitCurve, ASlopeLostInTheNoiseIsABoundOfTheBandwidthAndNoFigure) {
+  // Latency alone: what grows with the size is a thousandth of what repeats differ by.
+  const double times[] = {8.30, 8.36, 8.42, 8.34, 8.36, 8.361};
+  std::vector<CurvePoint> points;
+  double bytes = 8;
+  for (const double time : times)
+    points.push_back({Bytes(bytes *= 2), Seconds(time * 1e-6), false, ""});
+  const CurveFit fit = fit_curve(points);
+  for (const ProtocolLine& line : fit.lines) {
+    EXPECT_LE(line.bandwidth.relative_error, 10);
+    EXPECT_LE(line.latency.relative_error, 10);
+    EXPECT_NEAR(line.latency.value.value(), 8.36e-6, 0.2e-6);
+  }
+}
+
 // A statistical promise is checked over many draws: the share of truths within two standard errors
 // must be near 95 %.
 TEST(FitCurve, TheTruthLiesWithinTwoStandardErrorsAsOftenAsItShould) {

@@ -103,7 +103,8 @@ TEST(Diagnose, a_network_counts_by_its_parameters) {
   o.networks = {"mlp:width=1024"};
   not_diagnosed(o, {"--network", "--params"});
   o.params.reset();
-  EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take a link of"));
+  EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take, if the link took "
+                                     "all of it, a link of"));
   EXPECT_THAT(text_for(o), HasSubstr("bus bandwidth and 10.0 us latency (assumed)"));
 }
 
@@ -139,6 +140,16 @@ TEST(Diagnose, equal_wall_times_name_no_rank) {
                                      "189 ms"));
 }
 
+TEST(Diagnose, walls_that_one_synchronised_step_cannot_have_are_questioned) {
+  Options o = run_of("t1=57ms,t4=237ms");
+  o.rank_wall = "100ms,237ms,100ms,100ms";
+  const std::string text = text_for(o);
+  EXPECT_THAT(text, HasSubstr("differ by 137 %"));
+  EXPECT_THAT(text, HasSubstr("not walls of one synchronised step"));
+  EXPECT_THAT(text, HasSubstr("What was timed?"));
+  EXPECT_THAT(text, Not(HasSubstr("name no rank")));
+}
+
 // One GPU's share of the work takes 100 ms; ranks that are done in 20 did other work.
 TEST(Diagnose, ranks_that_compute_a_fraction_of_one_gpus_step_are_told) {
   Options o = run_of("t1=100ms,t4=150ms");
@@ -160,6 +171,10 @@ TEST(Diagnose, rates_are_steps_of_the_batch) {
   EXPECT_EQ(run.flags[0].gpus, 2);
   EXPECT_EQ(run.judged.gpus, 4);
   EXPECT_THAT(text_for(o), HasSubstr("The step on 2 GPUs is suspect"));
+  // Too little time for the update of so many parameters: of the flags that were given.
+  o.batch = "1";
+  o.params = "17G";
+  not_diagnosed(o, {"--diagnose: ", "give the --batch that the rates are of"});
 }
 
 TEST(Diagnose, a_superlinear_point_is_flagged_and_not_judged) {

@@ -93,6 +93,15 @@ TEST(Infer, a_step_faster_than_free_communication_is_explained_by_no_link) {
             std::string::npos);
 }
 
+TEST(Infer, what_is_left_for_the_link_within_two_runs_difference_is_said) {
+  const std::string none = unmet_text(two_gpus(), {Seconds(0.3), Seconds(0.34)});
+  const double free = std::stod(none.substr(none.find("would take ") + 11)) / 1000;
+  const std::string text = unmet_text(two_gpus(), {Seconds(0.3), Seconds(free * 1.015)});
+  EXPECT_NE(text.find(" ms for the link, too little to infer one from"), std::string::npos) << text;
+  EXPECT_NE(text.find("differ by 2.0 %"), std::string::npos) << text;
+  EXPECT_EQ(text.find("shows no communication"), std::string::npos) << text;
+}
+
 TEST(Infer, the_parts_of_a_step_with_free_communication_add_up_to_it) {
   const std::string text = unmet_text(two_gpus(), {Seconds(0.3), Seconds(0.34)});
   EXPECT_NE(text.find("any fast enough link"), std::string::npos) << text;

@@ -8,9 +8,11 @@
 namespace ddpx {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 Link measured(const std::string& name, int ranks, std::optional<int> hosts) {
   Link link;
@@ -31,6 +33,14 @@ Link wire() {
   link.topology = Topology::network;
   link.latency = {Seconds(2e-5), 0.1, ""};
   link.bandwidth = {BytesPerSecond(20e9), 0.05, ""};
+  return link;
+}
+
+Link figures() {
+  Link link = wire();
+  link.name = "nvlink";
+  link.topology = Topology::nvlink;
+  link.bandwidth.value = BytesPerSecond(200e9);
   return link;
 }
 
@@ -120,6 +130,25 @@ TEST(LinkHosts, a_cluster_is_carried_to_more_nodes_of_its_own_kind_only) {
 }
 
 // One question, however it is put: hosts of one GPU have nothing inside.
+TEST(LinkHosts, nics_that_are_assumed_are_said) {
+  Query q = query(figures(), {2, 8}, wire());
+  EXPECT_EQ(assumed_nics(q),
+            "--nics is not given: a node is taken to have 1 NIC of wire for all its GPUs");
+  EXPECT_THAT(link_of(q, q.links.front(), {2, 8}).title, HasSubstr("1 NIC a node assumed"));
+  q.inter_link->per_gpu = true;
+  q.gpus = {{2, 8}, {2, 4}};
+  EXPECT_EQ(assumed_nics(q),
+            "--nics is not given: a node is taken to have 4 or 8 NICs of wire, one for each GPU");
+  EXPECT_THAT(link_of(q, q.links.front(), {2, 8}).title, HasSubstr("8 NICs a node assumed"));
+  q.nics = 2;
+  EXPECT_EQ(assumed_nics(q), std::nullopt);
+  EXPECT_THAT(link_of(q, q.links.front(), {2, 8}).title,
+              AllOf(HasSubstr("2 NICs a node"), Not(HasSubstr("assumed"))));
+  q.nics.reset();
+  q.gpus = {{8, 1}};
+  EXPECT_EQ(assumed_nics(q), std::nullopt) << "of a node of one GPU";
+}
+
 TEST(LinkHosts, hosts_of_one_gpu_are_the_same_link_inside_and_between) {
   for (const std::optional<int> hosts : {std::optional<int>(16), std::optional<int>()}) {
     const Link log = measured("log", 16, hosts);

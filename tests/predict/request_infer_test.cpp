@@ -127,6 +127,27 @@ TEST(RequestInfer, what_the_forecast_takes_besides_the_link_is_said_and_not_the_
   EXPECT_THAT(found.reading, HasSubstr("If the link took all of it, "));
 }
 
+TEST(RequestInfer, what_is_said_to_give_in_place_of_nodes_works) {
+  Options o = options_of({.gpus = "4x8"});
+  const auto refused = [&](std::initializer_list<std::string_view> words) {
+    test::expect_input_error([&] { static_cast<void>(infer(o, small_resolvers())); }, words);
+  };
+  o.infer_link = "t1=300ms,t16=900ms";
+  refused({"--gpus", "is 32 GPUs", "a step on 16", "leave it out for 16", "t32="});
+  o.infer_link = "t1=300ms,t32=900ms";
+  refused({"--gpus", "'4x8'", "give 32, or leave it out"});
+  for (const char* gpus : {"32", ""}) {
+    o.gpus = gpus;
+    if (o.gpus->empty()) o.gpus.reset();
+    EXPECT_TRUE(infer(o, small_resolvers()).inferred->explained);
+  }
+  o.gpus = "4x8";
+  o.infer_link = "t1=300ms,tn=900ms";
+  refused({"--gpus", "'4x8'", "give 32"});
+  o.gpus = "32";
+  EXPECT_TRUE(infer(o, small_resolvers()).inferred->explained);
+}
+
 TEST(RequestInfer, without_a_batch_samples_are_taken_as_alike) {
   Options o = options_of({.batch = "1"});
   o.infer_link = "t1=300ms,tn=900ms";
