@@ -10,11 +10,11 @@
 namespace ddpx {
 
 // T = step + step_per_tensor x tensors (+ adamw_per_tensor x tensors) (+ autocast_per_tensor x
-// tensors), of the generator's linear layers: a transformer's tensors have more operations each, and
-// a captured model brings its own host time. PyTorch's autocast on GPUs is borrowed where no 16-bit
-// step is there. A fresh process moves
-// its host as far as rows lie from the line and samples from their medians.
-// Taken of each engine from the `steps` that the host bounds; their residuals go into the report.
+// tensors), of the generator's linear layers: a transformer's tensors have more operations each,
+// and a captured model brings its own host time. PyTorch's autocast on GPUs is borrowed where no
+// 16-bit step is there. A fresh process moves its host as far as rows lie from the line and samples
+// from their medians. Taken of each engine from the `steps` that the host bounds; their residuals
+// go into the report.
 void fit_host(std::span<const TimedStep> steps, Machine& machine, FitReport& report);
 
 // From host-bound steps alone (K = 1 and more) and on several ranks, by engine:

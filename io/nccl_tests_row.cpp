@@ -74,7 +74,8 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
     if (!number) return fmt::format("{} is {}, not a number", kNames[i], quoted(halves[i]));
     *targets[i] = *number;
   }
-  if (!plausible_time(row.time.value)) return fmt::format("time {} is not one", quoted(halves[0]));
+  if (!plausible_time(row.time.value))
+    return fmt::format("time {} is none that a collective takes", quoted(halves[0]));
   if (row.algbw.value < 0 || row.busbw.value < 0) return "a bandwidth is negative";
   if (const std::optional<Printed> wrong = printed_number(halves[3])) row.wrong = wrong->value;
   if (halves.size() < 2 * half) return std::nullopt;

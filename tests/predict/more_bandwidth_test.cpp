@@ -51,7 +51,8 @@ TEST(MoreBandwidth, of_shipped_machines_hurts_by_waves_alone) {
   constexpr double kMost = 0.01;
   constexpr double kWithoutGrids = 2e-3;  // as of machines at random
   constexpr double kRounding = 1e-4;      // of a clock settled to some parts in a thousand
-  for (const char* name : {"h200x2", "h200x2-torch", "h200x2-torch-steps", "t4x2", "t4x2-sustained"}) {
+  for (const char* name :
+       {"h200x2", "h200x2-torch", "h200x2-torch-steps", "t4x2", "t4x2-sustained"}) {
     const std::string file = "calibration/machines/" + std::string(name) + ".json";
     const Machine machine = io::machine_from_json(io::read_text(file), file);
     for (const char* spec : kNetworks) {
