@@ -14,8 +14,14 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return
   { echo "this clang++ has no libFuzzer"; exit 77; }
 sources=(io/nccl_tests*.cpp io/nvbandwidth.cpp io/topology_matrix.cpp io/log_text.cpp io/one_line.cpp
   io/json_*.cpp io/nearest.cpp model/operation.cpp model/tree_wire.cpp)
-"$clang" -std=c++20 -O1 -g -I. -DFMT_HEADER_ONLY -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined "$entry" "${sources[@]}" -o "$build/import_fuzz"
+compile=("$clang" -std=c++20 -O1 -g1 -I. -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+command -v ccache >/dev/null && compile=(ccache "${compile[@]}")
+objects=()
+for source in "$entry" "${sources[@]}"; do objects+=("$build/${source//\//-}.o"); done
+export build
+printf '%s\0' "$entry" "${sources[@]}" |
+  xargs -0 -P "$(nproc)" -I {} bash -c 'source=$1; "${@:2}" -c "$source" -o "$build/${source//\//-}.o"' _ {} "${compile[@]}"
+"$clang" -fsanitize=fuzzer,address,undefined "${objects[@]}" -lfmt -o "$build/import_fuzz"
 "$build/import_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
   -print_final_stats=1 "$build/corpus" tests/io/inputs 2>"$build/log" || { tail -n 40 "$build/log"; exit 1; }
 grep -E '^stat::|^Done' "$build/log" || tail -n 3 "$build/log"
