@@ -2,26 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/predict_cli.hpp"
 #include "tests/support/golden.hpp"
-#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
+using test::expect_predict_refusal;
+using test::predict;
 using test::ProgramResult;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
 using Words = std::vector<std::string>;
-
-ProgramResult predict(const Words& arguments) {
-  return test::run_program("ddpx-predict", arguments, "", "");
-}
-
-void expect_refusal(const ProgramResult& result, const Words& words) {
-  test::expect_refusal("ddpx-predict", result, words);
-}
 
 class CheckLinkCli : public test::ProgramTest {};
 
@@ -86,11 +80,11 @@ TEST_F(CheckLinkCli, latency_is_what_sizes_leave_over_not_the_smallest_of_large_
 
 TEST_F(CheckLinkCli, a_file_of_another_kind_is_named_with_what_is_accepted) {
   const std::string matrix = write("topo.txt", "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n");
-  expect_refusal(predict({"--link", matrix, "--network", "mlp:width=1024"}),
-                 {"topology matrix", "--check-link", "accepted: a links or machine file"});
+  expect_predict_refusal(predict({"--link", matrix, "--network", "mlp:width=1024"}),
+                         {"topology matrix", "--check-link", "accepted: a links or machine file"});
   const std::string epochs = write("epochs.txt", "epoch,loss\n1,0.5\n");
-  expect_refusal(predict({"--link", epochs, "--network", "mlp:width=1024"}),
-                 {"no JSON object and no nccl-tests log"});
+  expect_predict_refusal(predict({"--link", epochs, "--network", "mlp:width=1024"}),
+                         {"no JSON object and no nccl-tests log"});
   test::expect_refusal("ddpx-calibrate",
                        test::run_program("ddpx-calibrate", {"--from", epochs}, "", ""),
                        {"no JSON object and no nccl-tests log", "accepted: a measurements file"});
@@ -138,11 +132,12 @@ TEST_F(CheckLinkCli, nodes_of_one_gpu_each_have_no_link_inside_for_any_question)
     EXPECT_EQ(right.exit_code, 0) << right.err;
     EXPECT_THAT(right.out, Not(HasSubstr("inside a node")));
     nodes.insert(nodes.end(), {"--link", "nvlink4"});
-    expect_refusal(predict(nodes), {"--link: joins the GPUs inside a node, and '8x1' has one in "
-                                    "each: nothing travels over it; leave it out"});
+    expect_predict_refusal(predict(nodes),
+                           {"--link: joins the GPUs inside a node, and '8x1' has one in "
+                            "each: nothing travels over it; leave it out"});
     Words lone = question;
     lone.insert(lone.end(), {"--gpus", "8x1", "--link", "nvlink4"});
-    expect_refusal(predict(lone), {"--gpus", "8x1", "--inter-link"});
+    expect_predict_refusal(predict(lone), {"--gpus", "8x1", "--inter-link"});
   }
 }
 
@@ -150,7 +145,7 @@ TEST_F(CheckLinkCli, nodes_that_the_log_does_not_have_are_refused) {
   const std::string log = "tests/io/inputs/U068b.txt";
   const auto refused = [&](Words more, const Words& words) {
     more.insert(more.begin(), {"--check-link", log});
-    expect_refusal(predict(more), words);
+    expect_predict_refusal(predict(more), words);
   };
   refused({"--link", "nvlink4", "--inter-link", "roce-400"}, {"--inter-link", "--gpus 2x8"});
   refused({"--link", "nvlink4", "--inter-link", "roce-400", "--gpus", "2x8"},
@@ -171,11 +166,11 @@ TEST_F(CheckLinkCli, copies_are_held_against_links_of_a_known_rate_only) {
             "           0         1\n 0       N/A    276.07\n 1    276.36       N/A\n");
   EXPECT_EQ(predict({"--check-link", copies, "--link", "nvlink3"}).exit_code, 0);
   for (const char* link : {"tests/io/inputs/U069b.txt", "25GB/s,10us"})
-    expect_refusal(predict({"--check-link", copies, "--link", link}),
-                   {"--link: '", "no rate of one direction", "--list-links"});
-  expect_refusal(predict({"--check-link", copies, "--link", "nvlink4", "--inter-link", "roce-400",
-                          "--gpus", "2x8"}),
-                 {"--inter-link", "copies are inside one"});
+    expect_predict_refusal(predict({"--check-link", copies, "--link", link}),
+                           {"--link: '", "no rate of one direction", "--list-links"});
+  expect_predict_refusal(predict({"--check-link", copies, "--link", "nvlink4", "--inter-link",
+                                  "roce-400", "--gpus", "2x8"}),
+                         {"--inter-link", "copies are inside one"});
 }
 
 TEST_F(CheckLinkCli, a_checked_link_is_one_json_document) {
@@ -195,8 +190,8 @@ TEST_F(CheckLinkCli, a_link_below_its_band_exits_with_1_and_says_why) {
       predict({"--check-link", "tests/io/inputs/h200x2_all_reduce_nvlink.txt", "--link", "nvlink4"})
           .exit_code,
       0);
-  expect_refusal(predict({"--check-link", "README.md"}), {"README.md"});
-  expect_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
+  expect_predict_refusal(predict({"--check-link", "README.md"}), {"README.md"});
+  expect_predict_refusal(predict({"--check-link", "x", "--gpus", "4"}), {"--gpus", "--check-link"});
 }
 
 TEST_F(CheckLinkCli, a_link_by_a_name_that_no_reader_takes_is_refused) {

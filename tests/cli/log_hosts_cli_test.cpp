@@ -4,27 +4,21 @@
 
 #include <sstream>
 
+#include "tests/cli/predict_cli.hpp"
 #include "tests/support/nccl_log.hpp"
-#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
+using test::expect_predict_refusal;
 using test::nccl_log;
+using test::predict;
 using test::ProgramResult;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
 using Words = std::vector<std::string>;
-
-ProgramResult predict(const Words& arguments) {
-  return test::run_program("ddpx-predict", arguments, "", "");
-}
-
-void expect_refusal(const ProgramResult& result, const Words& words) {
-  test::expect_refusal("ddpx-predict", result, words);
-}
 
 // Words with one blank between them, wherever the lines were broken.
 std::string unwrapped(const std::string& text) {
@@ -50,14 +44,14 @@ TEST_F(LogHostsCli, a_log_of_two_hosts_is_held_against_nodes_of_its_own_shape) {
                       HasSubstr("below the band"), Not(HasSubstr("what efa-3200 gives")),
                       Not(HasSubstr("Assumed")), Not(HasSubstr("secret"))));
   }
-  expect_refusal(predict({"--check-link", log, "--link", "nvlink4"}),
-                 {"--inter-link: is missing", "2 hosts, 8 on each (2x8)"});
-  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--json"}), {"(2x8)"});
-  expect_refusal(predict({"--check-link", log, "--inter-link", "efa-3200"}),
-                 {"--inter-link", "missing: --link"});
-  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200",
-                          "--gpus", "4x4"}),
-                 {"--gpus: '4x4'", "2 hosts, 8 on each (2x8)", "leave --gpus out"});
+  expect_predict_refusal(predict({"--check-link", log, "--link", "nvlink4"}),
+                         {"--inter-link: is missing", "2 hosts, 8 on each (2x8)"});
+  expect_predict_refusal(predict({"--check-link", log, "--link", "nvlink4", "--json"}), {"(2x8)"});
+  expect_predict_refusal(predict({"--check-link", log, "--inter-link", "efa-3200"}),
+                         {"--inter-link", "missing: --link"});
+  expect_predict_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link",
+                                  "efa-3200", "--gpus", "4x4"}),
+                         {"--gpus: '4x4'", "2 hosts, 8 on each (2x8)", "leave --gpus out"});
   const ProgramResult json =
       predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "efa-3200", "--json"});
   EXPECT_THAT(json.out, AllOf(HasSubstr("\"hosts\": 2"), HasSubstr("\"ranks_per_host\": 8"),
@@ -74,19 +68,21 @@ TEST_F(LogHostsCli, hosts_of_one_rank_each_need_one_link) {
 
 TEST_F(LogHostsCli, a_log_of_one_host_is_no_cluster_and_no_network) {
   const std::string log = write("one.log", nccl_log({8}, 360));
-  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "roce-400",
-                          "--gpus", "2x4"}),
-                 {"--gpus: '2x4'", "8 ranks are on one host"});
-  expect_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "roce-400"}),
-                 {"--inter-link: joins nodes", "on one host; leave it out"});
-  expect_refusal(predict({"--check-link", log, "--link", "roce-400"}),
-                 {"--link: 'roce-400' joins hosts", "on one host"});
+  expect_predict_refusal(predict({"--check-link", log, "--link", "nvlink4", "--inter-link",
+                                  "roce-400", "--gpus", "2x4"}),
+                         {"--gpus: '2x4'", "8 ranks are on one host"});
+  expect_predict_refusal(
+      predict({"--check-link", log, "--link", "nvlink4", "--inter-link", "roce-400"}),
+      {"--inter-link: joins nodes", "on one host; leave it out"});
+  expect_predict_refusal(predict({"--check-link", log, "--link", "roce-400"}),
+                         {"--link: 'roce-400' joins hosts", "on one host"});
   EXPECT_EQ(predict({"--check-link", log, "--link", "nvlink4"}).exit_code, 0);
   for (const Words& question : {Words{"--network", "mlp:width=1024"},
                                 Words{"--diagnose", "t1=100ms,t8=150ms", "--params", "350M"}}) {
     Words words = question;
     words.insert(words.end(), {"--link", log, "--gpus", "2x4"});
-    expect_refusal(predict(words), {"--link", "8 ranks of one host", "2x4", "--inter-link"});
+    expect_predict_refusal(predict(words),
+                           {"--link", "8 ranks of one host", "2x4", "--inter-link"});
   }
 }
 
@@ -101,7 +97,7 @@ TEST_F(LogHostsCli, hosts_of_unequal_size_are_no_layout) {
         Words{"--link", log, "--network", "mlp:width=1024"},
         Words{"--gpus", "2x4", "--link", "nvlink4", "--inter-link", log, "--network",
               "mlp:width=1024"}})
-    expect_refusal(predict(words), {line});
+    expect_predict_refusal(predict(words), {line});
   test::expect_refusal("ddpx-calibrate",
                        test::run_program("ddpx-calibrate", {"--from", log}, "", ""), {line});
 }
@@ -183,11 +179,12 @@ TEST_F(LogHostsCli, links_of_the_others_level_are_refused_with_the_remedy) {
     return questions;
   };
   for (const Words& words : asked({"--link", "infiniband-ndr", "--inter-link", "nvlink4"}))
-    expect_refusal(predict(words),
-                   {"--link: 'infiniband-ndr' joins nodes, and --inter-link 'nvlink4' the GPUs "
-                    "inside one; swap them: --link nvlink4 --inter-link infiniband-ndr"});
+    expect_predict_refusal(
+        predict(words),
+        {"--link: 'infiniband-ndr' joins nodes, and --inter-link 'nvlink4' the GPUs "
+         "inside one; swap them: --link nvlink4 --inter-link infiniband-ndr"});
   for (const Words& words : asked({"--link", "nvlink4", "--inter-link", "nvlink5"}))
-    expect_refusal(predict(words), {"--inter-link: 'nvlink5' joins the GPUs of one host"});
+    expect_predict_refusal(predict(words), {"--inter-link: 'nvlink5' joins the GPUs of one host"});
   for (const Words& words : asked({"--link", "tcp-25gbe", "--inter-link", "infiniband-ndr"})) {
     const ProgramResult result = predict(words);
     EXPECT_NE(result.exit_code, 2) << result.err;
@@ -244,8 +241,8 @@ TEST_F(LogHostsCli, without_rank_lines_every_path_says_what_it_took) {
                               {"--from", write("one.log", nccl_log({16}, 46)), "-o", one}, "", "")
                 .exit_code,
             0);
-  expect_refusal(predict({"--link", one, "--network", "mlp:width=1024", "--gpus", "2x8"}),
-                 {"--link", "16 ranks of one host"});
+  expect_predict_refusal(predict({"--link", one, "--network", "mlp:width=1024", "--gpus", "2x8"}),
+                         {"--link", "16 ranks of one host"});
 }
 
 TEST_F(LogHostsCli, idle_nics_are_warned_of_by_every_question) {

@@ -2,23 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/program_test.hpp"
+#include "tests/cli/predict_cli.hpp"
 
 namespace ddpx {
 namespace {
 
+using test::expect_predict_refusal;
+using test::predict;
 using test::ProgramResult;
 using testing::AllOf;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
-
-ProgramResult predict(const Words& arguments) {
-  return test::run_program("ddpx-predict", arguments, "", "");
-}
-
-void expect_refusal(const ProgramResult& result, const Words& words) {
-  test::expect_refusal("ddpx-predict", result, words);
-}
 
 constexpr const char* kPrices = R"({"schema": "ddpx.prices", "schema_version": 1, "context": {},
   "currency": "EUR", "machines": [{"name": "one", "gpus": 1, "price_per_hour": 0.15},
@@ -51,22 +45,23 @@ TEST_F(PlanCli, prices_are_read_from_a_file_and_refused_by_its_name) {
   const std::string prices = write("prices.json", kPrices);
   EXPECT_THAT(predict(with({"--price", prices, "--json"})).out,
               AllOf(HasSubstr("\"price_per_hour\": 0.28"), HasSubstr("\"machine\": \"pair\"")));
-  expect_refusal(predict(with({"--price", "no-such.json"})), {"no-such.json"});
-  expect_refusal(predict(with({"--price", write("bad.json", "{")})), {"bad.json"});
-  expect_refusal(predict(with({"--price", write("machine.json", R"({"schema": "ddpx.machine"})")})),
-                 {"machine.json", "--machine"});
-  expect_refusal(predict(with({"--price", "2.5EUR"})), {"--price: '2.5EUR'"});
+  expect_predict_refusal(predict(with({"--price", "no-such.json"})), {"no-such.json"});
+  expect_predict_refusal(predict(with({"--price", write("bad.json", "{")})), {"bad.json"});
+  expect_predict_refusal(
+      predict(with({"--price", write("machine.json", R"({"schema": "ddpx.machine"})")})),
+      {"machine.json", "--machine"});
+  expect_predict_refusal(predict(with({"--price", "2.5EUR"})), {"--price: '2.5EUR'"});
   Words four = with({"--price", prices});
   four[5] = "1,4";
-  expect_refusal(predict(four), {"--price", "4 GPUs", "leave that plan out"});
+  expect_predict_refusal(predict(four), {"--price", "4 GPUs", "leave that plan out"});
 }
 
 TEST_F(PlanCli, a_diagnosis_has_no_row_and_one_verdict) {
   const ProgramResult result = predict({"--diagnose", "t1=100ms,t4=180ms,busy4=50%", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("\"rows\": []"), HasSubstr("\"verdict\": \"host\"")));
-  expect_refusal(predict({"--diagnose", "t1=100ms"}), {"--diagnose"});
-  expect_refusal(predict({"--rank-compute", "1s,2s"}), {"--rank-compute", "--diagnose"});
+  expect_predict_refusal(predict({"--diagnose", "t1=100ms"}), {"--diagnose"});
+  expect_predict_refusal(predict({"--rank-compute", "1s,2s"}), {"--rank-compute", "--diagnose"});
 }
 
 TEST_F(PlanCli, the_same_question_has_the_same_answer) {

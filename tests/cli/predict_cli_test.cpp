@@ -5,13 +5,15 @@
 #include <filesystem>
 #include <regex>
 
+#include "tests/cli/predict_cli.hpp"
 #include "tests/support/golden.hpp"
-#include "tests/support/program_test.hpp"
 
 namespace ddpx {
 namespace {
 
 namespace fs = std::filesystem;
+using test::expect_predict_refusal;
+using test::predict;
 using test::ProgramResult;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -20,15 +22,6 @@ using testing::Not;
 using testing::StartsWith;
 
 using Words = std::vector<std::string>;
-
-ProgramResult predict(const Words& arguments, const std::string& redirection = "",
-                      const std::string& input = "") {
-  return test::run_program("ddpx-predict", arguments, redirection, input);
-}
-
-void expect_refusal(const ProgramResult& result, const Words& words) {
-  test::expect_refusal("ddpx-predict", result, words);
-}
 
 class PredictCli : public test::ProgramTest {};
 
@@ -52,16 +45,16 @@ TEST_F(PredictCli, its_help_is_the_golden_one_and_fits_eighty_columns) {
 
 // A refusal names the flag that gave what is refused.
 TEST_F(PredictCli, links_and_machines_are_refused_by_their_flag) {
-  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "pcie3"}),
-                 {"--inter-link: 'pcie3' joins the GPUs of one host"});
-  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "nosuch"}),
-                 {"--inter-link: knows no link \"nosuch\""});
-  expect_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "25GB/s"}),
-                 {"--inter-link: '25GB/s' needs two figures"});
-  expect_refusal(predict({"--link", "nvlink2-bridge", "--gpus", "4"}),
-                 {"--link: 'nvlink2-bridge' joins at most 2 GPUs"});
-  expect_refusal(predict({"--link", "nvlink", "--dtype", "bf16"}),
-                 {"--machine: 't4x2' has no measured product in bf16"});
+  expect_predict_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "pcie3"}),
+                         {"--inter-link: 'pcie3' joins the GPUs of one host"});
+  expect_predict_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "nosuch"}),
+                         {"--inter-link: knows no link \"nosuch\""});
+  expect_predict_refusal(predict({"--link", "nvlink4", "--gpus", "2x8", "--inter-link", "25GB/s"}),
+                         {"--inter-link: '25GB/s' needs two figures"});
+  expect_predict_refusal(predict({"--link", "nvlink2-bridge", "--gpus", "4"}),
+                         {"--link: 'nvlink2-bridge' joins at most 2 GPUs"});
+  expect_predict_refusal(predict({"--link", "nvlink", "--dtype", "bf16"}),
+                         {"--machine: 't4x2' has no measured product in bf16"});
 }
 
 TEST_F(PredictCli, names_in_utf8_are_printed_as_they_are) {
@@ -76,7 +69,7 @@ TEST_F(PredictCli, names_in_utf8_are_printed_as_they_are) {
   EXPECT_THAT(named("連線-größe").out, HasSubstr("\nlink        params"));
   EXPECT_THAT(named("連線-größe").out, HasSubstr("\n連線-größe   8.46M"));
   EXPECT_THAT(named("a\u202Eb").out, HasSubstr("over a\\xe2\\x80\\xaeb, training"));
-  expect_refusal(named("a\\u001b[2J"), {"no control characters"});
+  expect_predict_refusal(named("a\\u001b[2J"), {"no control characters"});
 }
 
 TEST_F(PredictCli, decisions_that_nothing_satisfies_exit_with_1) {
@@ -121,13 +114,14 @@ TEST_F(PredictCli, a_step_on_one_gpu_has_no_verdict) {
 }
 
 TEST_F(PredictCli, an_error_names_the_flag_the_user_gave) {
-  expect_refusal(predict({"--sweep", "foo=1:8"}), {"--sweep: 'foo'", "accepted: width"});
-  expect_refusal(predict({"--sweep", "width=1:99999999"}), {"--sweep: 'width=", "from 1 to"});
-  expect_refusal(predict({"--infer-link", "t1=1us,tn=2us", "--params", "1G"}),
-                 {"--infer-link: 1.00 us is no longer"});
-  expect_refusal(predict({"--network", "-"}), {"standard input: is empty"});
-  expect_refusal(predict({"--machine", "-"}), {"standard input: is empty"});
-  expect_refusal(predict({"--link", "-"}), {"standard input: is empty"});
+  expect_predict_refusal(predict({"--sweep", "foo=1:8"}), {"--sweep: 'foo'", "accepted: width"});
+  expect_predict_refusal(predict({"--sweep", "width=1:99999999"}),
+                         {"--sweep: 'width=", "from 1 to"});
+  expect_predict_refusal(predict({"--infer-link", "t1=1us,tn=2us", "--params", "1G"}),
+                         {"--infer-link: 1.00 us is no longer"});
+  expect_predict_refusal(predict({"--network", "-"}), {"standard input: is empty"});
+  expect_predict_refusal(predict({"--machine", "-"}), {"standard input: is empty"});
+  expect_predict_refusal(predict({"--link", "-"}), {"standard input: is empty"});
 }
 
 TEST_F(PredictCli, a_bucket_size_is_echoed_in_the_unit_it_was_given_in) {
@@ -190,44 +184,45 @@ TEST_F(PredictCli, inputs_move_the_answer) {
 }
 
 TEST_F(PredictCli, wrong_flags_are_one_line_that_names_them) {
-  expect_refusal(predict({"--lnk", "nvlink"}), {"--lnk", "--link"});
-  expect_refusal(predict({"--link"}), {"--link", "needs a value"});
-  expect_refusal(predict({"nvlink"}), {"'nvlink'"});
-  expect_refusal(predict({"--gpus", "2", "--gpus", "4"}), {"--gpus", "more than once"});
-  expect_refusal(predict({"--json=1"}), {"json", "no value"});
-  expect_refusal(predict({"--link", "nvlnk"}), {"--link", "nvlnk", "nvlink"});
-  expect_refusal(predict({"--link", "25gb/s,10us"}), {"--link", "gb/s", "GB/s"});
-  expect_refusal(predict({"--link", "25GB/s"}), {"--link", "two figures"});
-  expect_refusal(predict({"--link", "nanGB/s,10us"}), {"--link: 'nanGB/s' is no finite number"});
-  expect_refusal(predict({"--machine", "t4"}), {"--machine", "t4", "t4x2"});
-  expect_refusal(predict({"--network", "cnn:width=4"}), {"--network", "cnn"});
-  expect_refusal(predict({"--network", "mlp:width=1e99"}), {"--network", "width"});
-  expect_refusal(predict({"--strategy", "ddp,zero=9"}), {"--strategy", "zero=9"});
-  expect_refusal(predict({"--dtype", "bf16"}), {"bf16", "fp32"});
-  expect_refusal(predict({"--csv", "--json"}), {"--csv", "--json"});
-  expect_refusal(predict({"--step-time", "120ms"}), {"--step-time", "--params"});
-  expect_refusal(predict({"--link", std::string(100000, 'x')}), {"--link"});
-  expect_refusal(predict({"--link", "a\nb\x1b[31m"}), {"--link"});
+  expect_predict_refusal(predict({"--lnk", "nvlink"}), {"--lnk", "--link"});
+  expect_predict_refusal(predict({"--link"}), {"--link", "needs a value"});
+  expect_predict_refusal(predict({"nvlink"}), {"'nvlink'"});
+  expect_predict_refusal(predict({"--gpus", "2", "--gpus", "4"}), {"--gpus", "more than once"});
+  expect_predict_refusal(predict({"--json=1"}), {"json", "no value"});
+  expect_predict_refusal(predict({"--link", "nvlnk"}), {"--link", "nvlnk", "nvlink"});
+  expect_predict_refusal(predict({"--link", "25gb/s,10us"}), {"--link", "gb/s", "GB/s"});
+  expect_predict_refusal(predict({"--link", "25GB/s"}), {"--link", "two figures"});
+  expect_predict_refusal(predict({"--link", "nanGB/s,10us"}),
+                         {"--link: 'nanGB/s' is no finite number"});
+  expect_predict_refusal(predict({"--machine", "t4"}), {"--machine", "t4", "t4x2"});
+  expect_predict_refusal(predict({"--network", "cnn:width=4"}), {"--network", "cnn"});
+  expect_predict_refusal(predict({"--network", "mlp:width=1e99"}), {"--network", "width"});
+  expect_predict_refusal(predict({"--strategy", "ddp,zero=9"}), {"--strategy", "zero=9"});
+  expect_predict_refusal(predict({"--dtype", "bf16"}), {"bf16", "fp32"});
+  expect_predict_refusal(predict({"--csv", "--json"}), {"--csv", "--json"});
+  expect_predict_refusal(predict({"--step-time", "120ms"}), {"--step-time", "--params"});
+  expect_predict_refusal(predict({"--link", std::string(100000, 'x')}), {"--link"});
+  expect_predict_refusal(predict({"--link", "a\nb\x1b[31m"}), {"--link"});
 }
 
 TEST_F(PredictCli, wrong_files_are_one_line_that_names_them) {
-  expect_refusal(predict({"--machine", path("none.json")}), {"none.json"});
-  expect_refusal(predict({"--machine", "/"}), {"/"});
-  expect_refusal(predict({"--machine", write("empty.json", "")}), {"empty.json"});
-  expect_refusal(predict({"--machine", write("cut.json", "{\"schema\": \"ddpx.machine\", ")}),
-                 {"cut.json"});
-  expect_refusal(predict({"--machine", write("runs.json", "{\"schema\": \"ddpx.runs\"}")}),
-                 {"runs.json", "ddpx.runs"});
-  expect_refusal(
+  expect_predict_refusal(predict({"--machine", path("none.json")}), {"none.json"});
+  expect_predict_refusal(predict({"--machine", "/"}), {"/"});
+  expect_predict_refusal(predict({"--machine", write("empty.json", "")}), {"empty.json"});
+  expect_predict_refusal(
+      predict({"--machine", write("cut.json", "{\"schema\": \"ddpx.machine\", ")}), {"cut.json"});
+  expect_predict_refusal(predict({"--machine", write("runs.json", "{\"schema\": \"ddpx.runs\"}")}),
+                         {"runs.json", "ddpx.runs"});
+  expect_predict_refusal(
       predict({"--machine", write("binary.json", std::string("\x7f\x45\x4c\x46\0\1", 6))}),
       {"binary.json"});
-  expect_refusal(predict({"--machine", write("deep.json", std::string(200000, '['))}),
-                 {"deep.json"});
-  expect_refusal(predict({"--link", write("words.log", "no table here\n")}), {"words.log"});
-  expect_refusal(predict({"--link", write("link.json", "{\"schema\": \"ddpx.links\"}")}),
-                 {"link.json"});
-  expect_refusal(predict({"--network", write("net.json", "{}")}), {"net.json"});
-  expect_refusal(predict({"--machine", "-"}, "", "nonsense"), {"-"});
+  expect_predict_refusal(predict({"--machine", write("deep.json", std::string(200000, '['))}),
+                         {"deep.json"});
+  expect_predict_refusal(predict({"--link", write("words.log", "no table here\n")}), {"words.log"});
+  expect_predict_refusal(predict({"--link", write("link.json", "{\"schema\": \"ddpx.links\"}")}),
+                         {"link.json"});
+  expect_predict_refusal(predict({"--network", write("net.json", "{}")}), {"net.json"});
+  expect_predict_refusal(predict({"--machine", "-"}, "", "nonsense"), {"-"});
 }
 
 TEST_F(PredictCli, a_machine_may_come_from_standard_input) {

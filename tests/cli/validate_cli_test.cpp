@@ -23,7 +23,7 @@ ProgramResult validate(const std::vector<std::string>& arguments,
   return test::run_program("ddpx-validate", arguments, redirection, input);
 }
 
-void expect_refusal(const ProgramResult& result, const std::vector<std::string>& words) {
+void expect_validate_refusal(const ProgramResult& result, const std::vector<std::string>& words) {
   test::expect_refusal("ddpx-validate", result, words);
 }
 
@@ -118,36 +118,41 @@ TEST_F(ValidateCli, reads_standard_input_and_several_files) {
 }
 
 TEST_F(ValidateCli, refuses_malformed_and_unknown_options) {
-  expect_refusal(validate({}), {"--measured", "is missing"});
-  expect_refusal(validate({"--measured"}), {"--measured", "needs a value"});
-  expect_refusal(validate({"--mesured", kRuns}), {"--mesured", "did you mean --measured"});
-  expect_refusal(validate({kRuns}), {"unexpected", "t4x2.json"});
-  expect_refusal(validate({"--measured", kRuns, "--run"}), {"--run", "--measured"});
-  expect_refusal(validate({"--measured", kRuns, "--run-torch"}), {"--run-torch", "--measured"});
-  expect_refusal(validate({"--run", "--run-torch"}), {"--run-torch", "two engines"});
-  expect_refusal(validate({"--run-torch"}), {"--machine", "--run-torch"});
+  expect_validate_refusal(validate({}), {"--measured", "is missing"});
+  expect_validate_refusal(validate({"--measured"}), {"--measured", "needs a value"});
+  expect_validate_refusal(validate({"--mesured", kRuns}), {"--mesured", "did you mean --measured"});
+  expect_validate_refusal(validate({kRuns}), {"unexpected", "t4x2.json"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--run"}), {"--run", "--measured"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--run-torch"}),
+                          {"--run-torch", "--measured"});
+  expect_validate_refusal(validate({"--run", "--run-torch"}), {"--run-torch", "two engines"});
+  expect_validate_refusal(validate({"--run-torch"}), {"--machine", "--run-torch"});
   for (const std::string tolerance :
        {"10", "0%", "-5%", "nan%", "inf%", "x", "5%%", "", "5 percent"}) {
-    expect_refusal(validate({"--measured", kRuns, "--tolerance", tolerance}),
-                   {"--tolerance", "accepted: a percentage above 0"});
+    expect_validate_refusal(validate({"--measured", kRuns, "--tolerance", tolerance}),
+                            {"--tolerance", "accepted: a percentage above 0"});
   }
   for (const std::string link : {"pcie", "=x.json", "pcie=", "="}) {
-    expect_refusal(validate({"--measured", kRuns, "--link", link}), {"--link", "NAME=FILE"});
+    expect_validate_refusal(validate({"--measured", kRuns, "--link", link}),
+                            {"--link", "NAME=FILE"});
   }
   EXPECT_THAT(files(), IsEmpty());
 }
 
 TEST_F(ValidateCli, refuses_contradictory_and_ineffective_options) {
-  expect_refusal(validate({"--measured", kRuns, "--html", path("r"), "--trace", path("r")}),
-                 {"--html", "--trace", "same file"});
-  expect_refusal(validate({"--measured", kRuns, "--markdown", "-"}),
-                 {"--markdown", "standard output"});
-  expect_refusal(validate({"--measured", kRuns, "--html", "-", "--json"}), {"--html", "--json"});
-  expect_refusal(validate({"--measured", kRuns, "--measured", kRuns}), {"--measured", "twice"});
+  expect_validate_refusal(
+      validate({"--measured", kRuns, "--html", path("r"), "--trace", path("r")}),
+      {"--html", "--trace", "same file"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--markdown", "-"}),
+                          {"--markdown", "standard output"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--html", "-", "--json"}),
+                          {"--html", "--json"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--measured", kRuns}),
+                          {"--measured", "twice"});
   const std::string copy = write("runs.json", test::slurp(kRuns));
-  expect_refusal(validate({"--measured", copy, "--html", copy}), {"--html", "write over"});
+  expect_validate_refusal(validate({"--measured", copy, "--html", copy}), {"--html", "write over"});
   EXPECT_EQ(test::slurp(copy), test::slurp(kRuns));
-  expect_refusal(
+  expect_validate_refusal(
       validate({"--measured", kRuns, "--link", "unused=calibration/links/interconnects.json",
                 "--html", path("r.html")}),
       {"--link", "unused"});
@@ -157,8 +162,8 @@ TEST_F(ValidateCli, refuses_contradictory_and_ineffective_options) {
 TEST_F(ValidateCli, refuses_files_that_are_no_runs_naming_file_and_place) {
   const std::string good = test::slurp(kRuns);
   const auto refused = [&](const std::string& text, const std::vector<std::string>& words) {
-    expect_refusal(validate({"--measured", write("runs.json", text), "--html", path("r.html")}),
-                   words);
+    expect_validate_refusal(
+        validate({"--measured", write("runs.json", text), "--html", path("r.html")}), words);
   };
   refused("", {"runs.json"});
   refused(good.substr(0, good.size() / 2), {"runs.json"});
@@ -175,19 +180,21 @@ TEST_F(ValidateCli, refuses_files_that_are_no_runs_naming_file_and_place) {
   refused(runs_with("mlp:width=2048", 2, "pcie", R"("machine": "t4x3")"),
           {"runs.json: context.machine", "t4x3", "t4x2"});
   EXPECT_THAT(files(), testing::ElementsAre("runs.json"));
-  expect_refusal(validate({"--measured", path("none.json")}), {"none.json", "cannot be read"});
+  expect_validate_refusal(validate({"--measured", path("none.json")}),
+                          {"none.json", "cannot be read"});
 }
 
 TEST_F(ValidateCli, refuses_unknown_and_broken_machines) {
-  expect_refusal(validate({"--measured", kRuns, "--machine", "t4x22"}),
-                 {"--machine", "did you mean t4x2"});
-  expect_refusal(validate({"--measured", kRuns, "--machine", kRuns}), {kRuns, "ddpx.runs"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--machine", "t4x22"}),
+                          {"--machine", "did you mean t4x2"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--machine", kRuns}),
+                          {kRuns, "ddpx.runs"});
 }
 
 TEST_F(ValidateCli, takes_the_machine_that_the_runs_name_and_a_link_by_file) {
   const std::string runs =
       write("runs.json", runs_with("mlp:width=2048,depth=8", 2, "mine", R"("machine": "t4x2")"));
-  expect_refusal(validate({"--measured", runs}), {"mine"});
+  expect_validate_refusal(validate({"--measured", runs}), {"mine"});
   const ProgramResult result =
       validate({"--measured", runs, "--link", "mine=" + write("link.json", kLink)});
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -205,14 +212,14 @@ TEST_F(ValidateCli, says_which_machine_it_took_and_which_others_there_are) {
 
 TEST_F(ValidateCli, a_full_disk_is_an_error_and_leaves_no_half_file) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-  expect_refusal(validate({"--measured", kRuns, "--html", "/dev/full"}),
-                 {"/dev/full", "cannot be written"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--html", "/dev/full"}),
+                          {"/dev/full", "cannot be written"});
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   const ProgramResult result = validate({"--measured", kRuns, "--json"}, ">/dev/full");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("standard output"));
-  expect_refusal(validate({"--measured", kRuns, "--markdown", path("none/r.md")}),
-                 {"none/r.md", "cannot be written"});
+  expect_validate_refusal(validate({"--measured", kRuns, "--markdown", path("none/r.md")}),
+                          {"none/r.md", "cannot be written"});
   EXPECT_THAT(files(), IsEmpty());
 }
 

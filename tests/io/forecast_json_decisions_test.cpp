@@ -8,7 +8,7 @@
 namespace ddpx::io {
 namespace {
 
-ForecastDocument document() {
+ForecastDocument document_of_decisions() {
   ForecastDocument d;
   d.machine = "box";
   RankingRow ranking;
@@ -44,7 +44,7 @@ ForecastDocument document() {
 }
 
 TEST(DecisionsJson, has_the_documented_names) {
-  const Document read = open_document(to_json(document(), {}), "out", kForecastSchema);
+  const Document read = open_document(to_json(document_of_decisions(), {}), "out", kForecastSchema);
   const Reader top(read);
   const Reader strategy = top.at("strategies").filled().front();
   EXPECT_EQ(strategy.at("strategy").text(), "fsdp=block");
@@ -69,7 +69,7 @@ TEST(DecisionsJson, has_the_documented_names) {
 
 // 256 samples over four ranks are 64 on each, and 1024 are 256.
 TEST(DecisionsJson, a_batch_is_that_of_each_rank_under_strong_scaling_too) {
-  ForecastDocument d = document();
+  ForecastDocument d = document_of_decisions();
   RequirementRow& requirement = d.requirements.front();
   requirement.of.job.gpus = 4;
   requirement.of.job.scaling = Scaling::strong;

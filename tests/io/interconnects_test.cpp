@@ -144,7 +144,7 @@ Sweep csv_sweep(const std::string& name) {
 }
 
 Sweep log_sweep(const std::string& name) {
-  const ImportedTable imported = testing_support::only_table(testing_support::read_log(name));
+  const ImportedTable imported = testing_support::only_table(testing_support::imported_log(name));
   Sweep sweep{imported.ranks, {}};
   for (const ImportedPoint& point : imported.points)
     sweep.rows.emplace_back(point.bytes.value(), point.time.value());

@@ -10,10 +10,10 @@ namespace {
 
 using test::expect_input_error;
 
-Document document(std::string_view text) { return {"given.json", parse_json(text, "given.json")}; }
+Document given(std::string_view text) { return {"given.json", parse_json(text, "given.json")}; }
 
 TEST(Reader, refuses_with_file_path_value_and_what_is_accepted) {
-  const Document d = document(
+  const Document d = given(
       R"({"rows": [{"gpus": 0, "time_s": -1, "dtype": "fp8", "list": [1], "map": {}, "none": null,
                     "half": 1.5, "big": 1e300, "tiny": 1e-300}]})");
   const Reader row = Reader(d).at("rows").elements().front();
@@ -48,7 +48,7 @@ TEST(Reader, refuses_with_file_path_value_and_what_is_accepted) {
 }
 
 TEST(Reader, a_missing_member_is_named_with_its_object) {
-  const Document d = document(R"({"rows": [{}]})");
+  const Document d = given(R"({"rows": [{}]})");
   expect_input_error([&] { (void)Reader(d).at("name"); },
                      {"given.json: has no \"name\", which is required"});
   expect_input_error([&] { (void)Reader(d).at("rows").elements()[0].at("gpus"); },
@@ -56,7 +56,7 @@ TEST(Reader, a_missing_member_is_named_with_its_object) {
 }
 
 TEST(Reader, an_unknown_member_is_refused_with_the_nearest_known_one) {
-  const Document d = document(R"({"tims_s": 1})");
+  const Document d = given(R"({"tims_s": 1})");
   expect_input_error(
       [&] {
         Reader(d).only({"bytes", "time_s"});
@@ -85,7 +85,7 @@ TEST(Reader, hostile_values_and_keys_stay_one_short_line) {
 
 TEST(Reader, reads_lists_and_pairs) {
   const Document d =
-      document(R"({"t": ["a", "b"], "s": [1, 2.5], "c": {"z": "1", "a": "2"}, "e": []})");
+      given(R"({"t": ["a", "b"], "s": [1, 2.5], "c": {"z": "1", "a": "2"}, "e": []})");
   const Reader root(d);
   EXPECT_EQ(root.at("t").texts(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(root.at("s").all_positive(kMeasuredTime), (std::vector<double>{1, 2.5}));

@@ -23,7 +23,7 @@ Job judged_job() {
 }
 
 // What ddpx-validate writes of two rows, one without a one-GPU row beside it.
-std::string written() {
+std::string written_rows() {
   RunRow run;
   run.network = "mlp:width=4096,depth=8";
   run.link = "pcie";
@@ -40,12 +40,12 @@ std::string written() {
   return to_json(ValidationDocument{"box", {"runs"}, comparison, {}}, {{"os", "Linux"}});
 }
 
-std::vector<JudgedRow> read(std::string_view text, std::string_view place) {
+std::vector<JudgedRow> read_rows(std::string_view text, std::string_view place) {
   return judged_rows_from_json(text, place, "box");
 }
 
 TEST(JudgedJson, rows_are_read_as_ddpx_validate_wrote_them) {
-  const std::vector<JudgedRow> rows = read(written(), "validation.json");
+  const std::vector<JudgedRow> rows = read_rows(written_rows(), "validation.json");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].network, "mlp:width=4096,depth=8");
   EXPECT_EQ(rows[0].link, "pcie");
@@ -57,7 +57,7 @@ TEST(JudgedJson, rows_are_read_as_ddpx_validate_wrote_them) {
 
 TEST(JudgedJson, refuse_another_machine_and_what_is_no_validation) {
   test::expect_refused(
-      written(), read,
+      written_rows(), read_rows,
       {{"\"machine\": \"box\"",
         "\"machine\": \"other\"",
         {"machine", "\"other\"", "\"box\"", "ddpx-validate --json"}},
@@ -70,21 +70,21 @@ TEST(JudgedJson, refuse_another_machine_and_what_is_no_validation) {
 }
 
 TEST(JudgedJson, refuse_ratios_that_are_no_step_of_the_same_job) {
-  const std::string text = written();
+  const std::string text = written_rows();
   for (const char* bad : {"0", "-1", "1e-9", "1e12", "null", "\"1\""}) {
     SCOPED_TRACE(bad);
     const std::string key = "\"measured_step_time_s\": {";
     const std::size_t at = text.find("\"value\": ", text.find(key)) + 9;
     const std::string damaged =
         text.substr(0, at) + bad + text.substr(text.find_first_of(",}", at));
-    test::expect_input_error([&] { (void)read(damaged, "v.json"); },
+    test::expect_input_error([&] { (void)read_rows(damaged, "v.json"); },
                              {"v.json", "rows[0].measured_step_time_s.value"});
   }
 }
 
 TEST(JudgedJson, a_damaged_file_is_refused_in_one_line_or_read) {
-  test::expect_truncation_refused(written(), read);
-  test::expect_no_worse_than_refused(written(), read);
+  test::expect_truncation_refused(written_rows(), read_rows);
+  test::expect_no_worse_than_refused(written_rows(), read_rows);
 }
 
 }  // namespace

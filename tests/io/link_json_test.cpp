@@ -11,18 +11,18 @@ namespace {
 
 const Context kContext{{"os", "Linux"}};
 
-std::string written() {
+std::string written_links() {
   return to_json(std::vector{test::full_link(), test::figures_only(), test::curve_only()},
                  kContext);
 }
 
 TEST(LinkJson, what_was_written_is_read_back_field_by_field) {
-  const std::vector<Link> links = links_from_json(written(), "given.json");
+  const std::vector<Link> links = links_from_json(written_links(), "given.json");
   ASSERT_EQ(links.size(), 3U);
   test::expect_same(links[0], test::full_link());
   test::expect_same(links[1], test::figures_only());
   test::expect_same(links[2], test::curve_only());
-  EXPECT_EQ(to_json(links, kContext), written());
+  EXPECT_EQ(to_json(links, kContext), written_links());
 }
 
 TEST(LinkJson, one_link_may_be_a_whole_file) {
@@ -42,7 +42,7 @@ TEST(LinkJson, one_link_may_be_a_whole_file) {
 
 TEST(LinkJson, damaged_files_are_refused_by_path_and_value) {
   test::expect_refused(
-      written(), links_from_json,
+      written_links(), links_from_json,
       {{"\"pcie3\"", "\"\"", {"links[0].name: is \"\""}},
        {"\"25GB/s\"", "\"pcie3\"", {"links[1].name: is \"pcie3\"", "no earlier link"}},
        {"\"host_memory\"",
@@ -109,7 +109,7 @@ TEST(LinkJson, a_second_curve_of_one_kind_is_refused) {
 }
 
 TEST(LinkJson, truncated_files_are_refused) {
-  test::expect_truncation_refused(written(), links_from_json);
+  test::expect_truncation_refused(written_links(), links_from_json);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace ddpx::io {
 namespace {
 
-Measurements full() {
+Measurements full_measurements() {
   Measurements m;
   m.name = "t4x2";
   m.source = "a published study";
@@ -114,7 +114,7 @@ void expect_same_steps(const StepSample& a, const StepSample& b) {
 }
 
 TEST(MeasurementsJson, what_was_written_is_read_back_field_by_field) {
-  const Measurements m = full();
+  const Measurements m = full_measurements();
   const Measurements read = measurements_from_json(to_json(m), "given.json");
   EXPECT_EQ(read.name, m.name);
   EXPECT_EQ(read.source, m.source);
@@ -149,7 +149,7 @@ void expect_same_dropped(const std::vector<DroppedSample>& a, const std::vector<
 }
 
 TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
-  const Measurements m = full();
+  const Measurements m = full_measurements();
   const Measurements read = measurements_from_json(to_json(m), "given.json");
   expect_same_dropped(read.products[1].dropped, m.products[1].dropped);
   expect_same_dropped(read.collectives[1].dropped, m.collectives[1].dropped);
@@ -180,7 +180,7 @@ TEST(MeasurementsJson, what_a_calibration_on_the_spot_adds_is_read_back_too) {
 }
 
 TEST(MeasurementsJson, what_gpus_add_is_read_back_too) {
-  const Measurements m = full();
+  const Measurements m = full_measurements();
   const Measurements read = measurements_from_json(to_json(m), "given.json");
   ASSERT_TRUE(read.collectives[0].reported);
   EXPECT_EQ(read.collectives[0].reported->algorithm, "RING");
@@ -211,7 +211,7 @@ TEST(MeasurementsJson, what_gpus_add_is_read_back_too) {
 
 TEST(MeasurementsJson, a_sample_is_a_line) {
   EXPECT_THAT(
-      to_json(full()),
+      to_json(full_measurements()),
       testing::HasSubstr(
           "\n    {\"link\": \"pcie3\", \"collective\": \"all_gather\", \"dtype\": \"fp16\", "
           "\"ranks\": 8, \"bytes\": 4096, \"times_s\": [9e-06, 8e-06], "
@@ -221,7 +221,7 @@ TEST(MeasurementsJson, a_sample_is_a_line) {
 
 TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
   test::expect_refused(
-      to_json(full()), measurements_from_json,
+      to_json(full_measurements()), measurements_from_json,
       {{"ddpx.measurements", "ddpx.machine", {"take it as --machine"}},
        {"\"times_s\": [9e-06, 8e-06]", "\"times_s\": []", {"collectives[0].times_s: is empty"}},
        {"\"times_s\": [9e-06, 8e-06]",
@@ -254,7 +254,7 @@ TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
 }
 
 TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
-  Measurements m = full();
+  Measurements m = full_measurements();
   m.collectives.push_back(m.collectives[1]);
   test::expect_input_error([&] { (void)measurements_from_json(to_json(m), "given.json"); },
                            {"collectives[3].bytes: is 8192", "collectives[1] has it already"});
@@ -269,7 +269,7 @@ TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
 }
 
 TEST(MeasurementsJson, truncated_files_are_refused) {
-  test::expect_truncation_refused(to_json(full()), measurements_from_json);
+  test::expect_truncation_refused(to_json(full_measurements()), measurements_from_json);
 }
 
 // As the table of docs/files.md.
@@ -315,12 +315,13 @@ TEST(MeasurementsJson, every_rate_and_time_is_one_that_can_be) {
                                           "kernel_share",
                                           "priors.value",
                                           "registers_per_thread"};
-  test::expect_every_number_bounded(to_json(full()), measurements_from_json, kFields, kCounts);
+  test::expect_every_number_bounded(to_json(full_measurements()), measurements_from_json, kFields,
+                                    kCounts);
 }
 
 // A borrowed constant has the range that it has in a machine.
 TEST(MeasurementsJson, a_prior_is_in_the_range_of_its_constant) {
-  const std::string good = to_json(full());
+  const std::string good = to_json(full_measurements());
   for (const auto& [constant, bad] : {std::pair("copy_bandwidth_bytes_per_s", "1.5"),
                                       {"kernel_gap_s", "2"},
                                       {"host.torch.fsdp_s", "2000"},
@@ -337,7 +338,7 @@ TEST(MeasurementsJson, a_prior_is_in_the_range_of_its_constant) {
 // A copy of 1 GB: 1e16 bytes per second are 100 ns, and 1e7 are 100 s; small ones may wait.
 TEST(MeasurementsJson, times_of_bytes_make_a_rate_that_can_be) {
   const auto read = [](double bytes, double seconds) {
-    Measurements m = full();
+    Measurements m = full_measurements();
     m.copies = {{Bytes(bytes), {seconds}}};
     return test::refusal(measurements_from_json, to_json(m));
   };

@@ -47,10 +47,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-NcclImport read(const std::string& text) { return read_nccl_tests(text, "log"); }
-
 void expect_three_rows(const std::string& text) {
-  const NcclImport import = read(text);
+  const NcclImport import = imported(text);
   const ImportedTable table = only_table(import);
   EXPECT_EQ(table.kind, Collective::all_reduce);
   EXPECT_EQ(table.ranks, 16);
@@ -82,7 +80,7 @@ TEST(NcclTestsFormats, line_ends_colour_tabs_and_byte_order_marks_do_not_matter)
 
 TEST(NcclTestsFormats, utf_16_is_refused_with_its_remedy) {
   try {
-    (void)read(std::string("\xff\xfe#\0 \0", 6));
+    (void)imported(std::string("\xff\xfe#\0 \0", 6));
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("iconv -f UTF-16"));
@@ -99,7 +97,7 @@ TEST(NcclTestsFormats, nccls_log_between_rows_costs_nothing_and_inside_a_row_is_
 }
 
 TEST(NcclTestsFormats, before_2_13_there_is_no_root_and_an_error_for_the_count) {
-  const NcclImport import = read(
+  const NcclImport import = imported(
       "#       size         count    type   redop     time   algbw   busbw  error     time   algbw "
       "  busbw  error\n"
       "     1048576        262144   float     sum    121.8    8.61   16.14  5e-07    126.6    8.28 "
@@ -122,18 +120,18 @@ TEST(NcclTestsFormats, version_1_prints_milliseconds) {
       "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  "
       "busbw      res\n";
   for (const std::string& text : {header + rows, rows}) {
-    const NcclImport import = read(text);
+    const NcclImport import = imported(text);
     EXPECT_EQ(only_table(import).points.size(), 2U);
     EXPECT_DOUBLE_EQ(only_table(import).points[1].time.value(), 4.0e-3);
     EXPECT_EQ(only_table(import).ranks, 16);
   }
-  EXPECT_TRUE(some_note_has(read(rows), "milliseconds"));
+  EXPECT_TRUE(some_note_has(imported(rows), "milliseconds"));
 }
 
 TEST(NcclTestsFormats, an_old_gather_counts_the_bytes_of_the_other_ranks) {
   // v2.0.0 src/all_gather.cu: algbw = busbw = count x (n - 1) / time. 4 ranks, 16 MiB in 1
   // ms: 12.58 GB/s.
-  const NcclImport import = read(
+  const NcclImport import = imported(
       "./all_gather_perf -g 4\n"
       "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw "
       " error\n"
@@ -146,15 +144,16 @@ TEST(NcclTestsFormats, an_old_gather_counts_the_bytes_of_the_other_ranks) {
 
 TEST(NcclTestsFormats, broadcast_reduce_and_sendrecv_are_told_by_root_and_reduction) {
   const std::string numbers = "   1000.0   16.78   16.78      0   1000.0   16.78   16.78      0\n";
-  EXPECT_EQ(only_table(read("  16777216  4194304  float  none  0" + numbers)).collective,
+  EXPECT_EQ(only_table(imported("  16777216  4194304  float  none  0" + numbers)).collective,
             "broadcast");
-  EXPECT_EQ(only_table(read("  16777216  4194304  float  sum   0" + numbers)).collective, "reduce");
-  EXPECT_EQ(only_table(read("  16777216  4194304  float  none  -1" + numbers)).collective,
+  EXPECT_EQ(only_table(imported("  16777216  4194304  float  sum   0" + numbers)).collective,
+            "reduce");
+  EXPECT_EQ(only_table(imported("  16777216  4194304  float  none  -1" + numbers)).collective,
             "sendrecv");
   const std::string half = "   1000.0   16.78    8.39      0   1000.0   16.78    8.39      0\n";
-  EXPECT_EQ(only_table(read("  16777216  2097152  float  sum  -1" + half)).kind,
+  EXPECT_EQ(only_table(imported("  16777216  2097152  float  sum  -1" + half)).kind,
             Collective::reduce_scatter);
-  EXPECT_EQ(only_table(read("  16777216  2097152  float  sum  -1" + half)).ranks, 2);
+  EXPECT_EQ(only_table(imported("  16777216  2097152  float  sum  -1" + half)).ranks, 2);
 }
 
 TEST(NcclTestsFormats, timestamps_and_iteration_columns_are_passed_over) {
@@ -168,7 +167,7 @@ TEST(NcclTestsFormats, timestamps_and_iteration_columns_are_passed_over) {
       "     2097152        524288     float     sum      -1    129.8   16.16   30.30      0" +
       extra + "    127.0   16.51   30.96      0" + extra + "\n";
   for (const std::string& text : {header + row, row}) {
-    const ImportedTable table = only_table(read(text));
+    const ImportedTable table = only_table(imported(text));
     EXPECT_EQ(table.ranks, 16);
     EXPECT_DOUBLE_EQ(table.points.at(0).in_place.value().value(), 127.0e-6);
   }
@@ -176,25 +175,26 @@ TEST(NcclTestsFormats, timestamps_and_iteration_columns_are_passed_over) {
 
 TEST(NcclTestsFormats, a_blank_half_leaves_the_other) {
   const std::string blank(32, ' ');  // writeBenchMarkLineNullBody
-  const NcclImport import = read(kHeader + "     2097152        524288     float     sum      -1" +
-                                 blank + "    127.0   16.51   30.96      0\n");
+  const NcclImport import =
+      imported(kHeader + "     2097152        524288     float     sum      -1" + blank +
+               "    127.0   16.51   30.96      0\n");
   EXPECT_DOUBLE_EQ(only_table(import).points.at(0).time.value(), 127.0e-6);
   EXPECT_TRUE(some_note_has(import, "the in-place time stands in for it"));
-  const NcclImport out = read(
+  const NcclImport out = imported(
       kHeader +
       "     2097152        524288     float     sum      -1    127.0   16.51   30.96      0\n");
   EXPECT_FALSE(only_table(out).points.at(0).in_place.has_value());
 }
 
 TEST(NcclTestsFormats, host_times_are_refused_for_a_link) {
-  const NcclImport import = read(replaced(kHeader, "  time", "cputime") + kRows);
+  const NcclImport import = imported(replaced(kHeader, "  time", "cputime") + kRows);
   EXPECT_TRUE(only_table(import).host_time);
   EXPECT_THAT(refusal_of(import), HasSubstr("without -C"));
 }
 
 TEST(NcclTestsFormats, exponents_and_whole_numbers_keep_their_precision) {
   // getFloatStr: seven characters, at worst "%7.1e".
-  const NcclImport import = read(
+  const NcclImport import = imported(
       kHeader +
       "  4294967296    1073741824     float     sum      -1   10094  425.49  839.16      0  1.0e+04"
       "  423.5  835.3      0\n");
@@ -206,7 +206,7 @@ TEST(NcclTestsFormats, several_collectives_in_one_log_stay_apart) {
   const std::string text = log_text("h200x2_all_reduce_nvlink.txt") +
                            log_text("h200x2_all_gather_nvlink.txt") +
                            log_text("h200x2_all_reduce_shm.txt");
-  const NcclImport import = read(text);
+  const NcclImport import = imported(text);
   ASSERT_EQ(import.tables.size(), 3U);
   EXPECT_EQ(import.tables[0].kind, Collective::all_reduce);
   EXPECT_EQ(import.tables[1].kind, Collective::all_gather);
@@ -218,7 +218,7 @@ TEST(NcclTestsFormats, several_collectives_in_one_log_stay_apart) {
 
 TEST(NcclTestsFormats, of_several_reductions_only_the_sum_is_taken) {
   const NcclImport import =
-      read(kHeader + kRows + replaced(replaced(kRows, " sum", "prod"), "129.8", "229.8"));
+      imported(kHeader + kRows + replaced(replaced(kRows, " sum", "prod"), "129.8", "229.8"));
   ASSERT_EQ(import.tables.size(), 2U);
   const auto samples = collective_samples(import, "link");
   ASSERT_EQ(samples.size(), 3U);
@@ -226,7 +226,7 @@ TEST(NcclTestsFormats, of_several_reductions_only_the_sum_is_taken) {
 }
 
 TEST(NcclTestsFormats, rows_that_contradict_themselves_are_dropped_with_their_line) {
-  const NcclImport import = read(kHeader + replaced(kRows, "129.8", "12.98"));
+  const NcclImport import = imported(kHeader + replaced(kRows, "129.8", "12.98"));
   EXPECT_EQ(only_table(import).points.size(), 2U);
   ASSERT_EQ(import.dropped.size(), 1U);
   EXPECT_EQ(import.dropped[0].line, 4U);
@@ -238,24 +238,24 @@ TEST(NcclTestsFormats, a_rank_list_that_contradicts_the_bandwidths_is_noted) {
       "#  Rank  0 Group  0 Pid    639 on a device  0 [0x07] X\n#  Rank  1 Group  0 Pid    640 on b "
       "device  0 [0x07] X\n";
   // Two of sixteen: on two hosts in turn, on four, eight or sixteen.
-  const NcclImport few = read(two + kHeader + kRows);
+  const NcclImport few = imported(two + kHeader + kRows);
   EXPECT_EQ(only_table(few).ranks, 16);
   EXPECT_EQ(only_table(few).hosts, 2);
   EXPECT_THAT(only_table(few).placed_by, HasSubstr("lists 2 of its 16 ranks (missing: 2 to 15)"));
   EXPECT_EQ(only_table(few).or_each, (std::vector<int>{1, 2, 4}));
-  const NcclImport more = read(replaced(two, "Rank  1", "Rank 31") + kHeader + kRows);
+  const NcclImport more = imported(replaced(two, "Rank  1", "Rank 31") + kHeader + kRows);
   EXPECT_EQ(only_table(more).ranks, 16);
   EXPECT_EQ(only_table(more).hosts, 0);
   EXPECT_TRUE(some_note_has(more, "the log lists 32 ranks, busbw/algbw says 16"));
 }
 
 TEST(NcclTestsFormats, wrong_results_are_reported) {
-  EXPECT_TRUE(some_note_has(read(kHeader + replaced(kRows, "30.30      0", "30.30   4096")),
+  EXPECT_TRUE(some_note_has(imported(kHeader + replaced(kRows, "30.30      0", "30.30   4096")),
                             "1 of 3 rows report wrong results"));
 }
 
 TEST(NcclTestsFormats, types_that_are_no_gradients_make_no_link) {
-  EXPECT_THAT(refusal_of(read(kHeader + replaced(kRows, "float", "int32"))),
+  EXPECT_THAT(refusal_of(imported(kHeader + replaced(kRows, "float", "int32"))),
               HasSubstr("accepted: float, half, bfloat16"));
 }
 

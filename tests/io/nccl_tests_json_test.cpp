@@ -32,8 +32,8 @@ const std::string kFirst =
 const std::string kSecond =
     row("2097152", "524288", half("30.590000", "68.556783"), half("29.690000", "70.634961"));
 
-std::string document(const std::string& rows,
-                     const std::string& program = "./build/all_reduce_perf") {
+std::string log_of(const std::string& rows,
+                   const std::string& program = "./build/all_reduce_perf") {
   return R"({"version":3,"start_time":"2026-01-31 12:00:00","args":[")" + program +
          R"(","-b","1M","--token=SECRETARG"],"env":["HOME=/root","API_KEY=SECRETENV","BASH_FUNC={ [ \" }"],"nccl_version":22803,)" +
          R"("config":{"nthreads":2,"ngpus":1,"minimum_bytes":1048576,"validation":1,"blocking_collectives":"false",)" +
@@ -42,8 +42,6 @@ std::string document(const std::string& rows,
          R"(],"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidith":68.5,"okay":"unchecked"},"errors":[],)" +
          R"("end_time":"2026-01-31 12:00:09"})";
 }
-
-NcclImport read(const std::string& text) { return read_nccl_tests(text, "log.json"); }
 
 // Four processes of two GPUs on two hosts, of which the last is missing.
 TEST(NcclTestsJson, a_cut_list_of_devices_is_used_where_it_fits_one_spread) {
@@ -55,8 +53,8 @@ TEST(NcclTestsJson, a_cut_list_of_devices_is_used_where_it_fits_one_spread) {
       R"("out_of_place":{"time":100.0,"alg_bw":10.48576,"bus_bw":18.35008,"nwrong":0}})";
   const auto places = [&](const std::string& devices) {
     const NcclImport import =
-        read(R"({"nccl_version":22803,"config":{"nthreads":1,"ngpus":2,"devices":[)" + devices +
-             R"(]},"results":[)" + row + "]}");
+        imported(R"({"nccl_version":22803,"config":{"nthreads":1,"ngpus":2,"devices":[)" + devices +
+                 R"(]},"results":[)" + row + "]}");
     EXPECT_EQ(only_table(import).ranks, 8);
     return std::pair(only_table(import).hosts, only_table(import).ranks_per_host);
   };
@@ -67,7 +65,7 @@ TEST(NcclTestsJson, a_cut_list_of_devices_is_used_where_it_fits_one_spread) {
 }
 
 TEST(NcclTestsJson, every_result_is_read_with_ranks_collective_and_version) {
-  const NcclImport import = read(document(kFirst + "," + kSecond));
+  const NcclImport import = imported(log_of(kFirst + "," + kSecond));
   const ImportedTable table = only_table(import);
   EXPECT_EQ(table.kind, Collective::all_reduce);
   EXPECT_EQ(table.ranks, 2);  // one process, two threads with a GPU each: only the first is listed
@@ -85,7 +83,7 @@ TEST(NcclTestsJson, every_result_is_read_with_ranks_collective_and_version) {
 
 TEST(NcclTestsJson, environment_and_arguments_are_kept_nowhere) {
   for (const std::string& rows : {kFirst + "," + kSecond, std::string("{}"), std::string("7")}) {
-    const NcclImport import = read(document(rows));
+    const NcclImport import = imported(log_of(rows));
     std::string all = refusal_of(import);
     for (const auto& note : import.notes) all += note;
     for (const auto& dropped : import.dropped) all += dropped.text + dropped.reason;
@@ -93,22 +91,22 @@ TEST(NcclTestsJson, environment_and_arguments_are_kept_nowhere) {
       all += table.collective + table.version + table.dtype_name + table.redop;
     EXPECT_EQ(all.find("SECRET"), std::string::npos) << all;
   }
-  EXPECT_EQ(nccl::repair_json(document(kFirst))->text.find("SECRETENV"), std::string::npos);
+  EXPECT_EQ(nccl::repair_json(log_of(kFirst))->text.find("SECRETENV"), std::string::npos);
 }
 
 TEST(NcclTestsJson, noise_before_and_after_the_object_is_passed_over) {
   const std::string text =
       "WARNING: There was {an} error initializing an OpenFabrics device.\n{\"not\": this}\n" +
-      document(kFirst + "," + kSecond) + "\nsrun: step done }\n";
-  EXPECT_EQ(only_table(read(text)).points.size(), 2U);
+      log_of(kFirst + "," + kSecond) + "\nsrun: step done }\n";
+  EXPECT_EQ(only_table(imported(text)).points.size(), 2U);
 }
 
 TEST(NcclTestsJson, bare_nan_costs_one_result) {
   for (const std::string bad : {"nan", "-nan", "NaN", "inf", "\"nan\"", "null", "0", "-1.5"}) {
     SCOPED_TRACE(bad);
     const NcclImport import =
-        read(document(row("524288", "131072", half(bad, "1.0"), half("1.0", "1.0")) + "," + kFirst +
-                      "," + kSecond));
+        imported(log_of(row("524288", "131072", half(bad, "1.0"), half("1.0", "1.0")) + "," +
+                        kFirst + "," + kSecond));
     EXPECT_EQ(only_table(import).points.size(), 2U);
     ASSERT_EQ(import.dropped.size(), 1U);
     EXPECT_EQ(import.dropped[0].line, 1U);
@@ -119,43 +117,43 @@ TEST(NcclTestsJson, bare_nan_costs_one_result) {
 TEST(NcclTestsJson, wrong_counts_may_be_null_text_or_missing) {
   for (const std::string wrong : {"null", "\"N/A\""}) {
     const NcclImport import =
-        read(document(row("1048576", "262144", half("15.29", "68.579202", wrong),
-                          half("14.87", "70.516207", wrong))));
+        imported(log_of(row("1048576", "262144", half("15.29", "68.579202", wrong),
+                            half("14.87", "70.516207", wrong))));
     EXPECT_FALSE(only_table(import).validated);
   }
 }
 
 TEST(NcclTestsJson, a_missing_half_is_taken_as_such) {
   const NcclImport out =
-      read(document(row("1048576", "262144", half("15.29", "68.579202"), "null")));
+      imported(log_of(row("1048576", "262144", half("15.29", "68.579202"), "null")));
   EXPECT_FALSE(only_table(out).points.at(0).in_place.has_value());
   const NcclImport in =
-      read(document(row("1048576", "262144", "null", half("14.87", "70.516207"))));
+      imported(log_of(row("1048576", "262144", "null", half("14.87", "70.516207"))));
   EXPECT_DOUBLE_EQ(only_table(in).points.at(0).time.value(), 14.87e-6);
   EXPECT_TRUE(some_note_has(in, "the in-place time stands in for it"));
 }
 
 TEST(NcclTestsJson, host_times_are_refused_for_a_link) {
-  std::string text = document(kFirst);
+  std::string text = log_of(kFirst);
   for (std::size_t at = text.find("\"time\""); at != std::string::npos; at = text.find("\"time\""))
     text.replace(at, 6, "\"cpu_time\"");
-  EXPECT_THAT(refusal_of(read(text)), HasSubstr("without -C"));
+  EXPECT_THAT(refusal_of(imported(text)), HasSubstr("without -C"));
 }
 
 TEST(NcclTestsJson, a_cut_file_keeps_the_results_before_the_cut) {
-  const std::string text = document(kFirst + "," + kSecond);
+  const std::string text = log_of(kFirst + "," + kSecond);
   const std::size_t second = text.find("\"size\":2097152");
-  const NcclImport import = read(text.substr(0, second + 40));
+  const NcclImport import = imported(text.substr(0, second + 40));
   EXPECT_EQ(only_table(import).points.size(), 1U);
   EXPECT_TRUE(some_note_has(import, "the JSON is cut"));
 }
 
 TEST(NcclTestsJson, every_prefix_is_read_or_refused_but_never_more) {
-  const std::string text = document(kFirst + "," + kSecond);
+  const std::string text = log_of(kFirst + "," + kSecond);
   std::size_t most = 0;
   for (std::size_t length = 0; length < text.size(); ++length) {
     try {
-      const NcclImport import = read(text.substr(0, length));
+      const NcclImport import = imported(text.substr(0, length));
       std::size_t points = 0;
       for (const ImportedTable& table : import.tables) points += table.points.size();
       EXPECT_LE(points, 2U);
@@ -168,25 +166,25 @@ TEST(NcclTestsJson, every_prefix_is_read_or_refused_but_never_more) {
 }
 
 TEST(NcclTestsJson, gathers_and_disagreeing_names_are_told) {
-  const NcclImport import = read(document(kFirst, "./build/all_gather_perf"));
+  const NcclImport import = imported(log_of(kFirst, "./build/all_gather_perf"));
   EXPECT_EQ(only_table(import).kind,
             Collective::all_reduce);  // it reduces, and each rank holds the whole size
   EXPECT_TRUE(some_note_has(import, "the log names all_gather"));
 }
 
 TEST(NcclTestsJson, our_own_files_and_others_json_are_not_taken_for_it) {
-  EXPECT_TRUE(looks_like_nccl_tests(document(kFirst)));
+  EXPECT_TRUE(looks_like_nccl_tests(log_of(kFirst)));
   EXPECT_FALSE(looks_like_nccl_tests(R"({"schema": "ddpx.measurements", "results": []})"));
   EXPECT_FALSE(looks_like_nccl_tests(R"({"results": [1, 2]})"));
-  EXPECT_THROW((void)read(R"({"schema": "ddpx.measurements", "results": [], "config": {}})"),
+  EXPECT_THROW((void)imported(R"({"schema": "ddpx.measurements", "results": [], "config": {}})"),
                InputError);
-  EXPECT_THROW((void)read(R"({"results": [1, 2]})"), InputError);
+  EXPECT_THROW((void)imported(R"({"results": [1, 2]})"), InputError);
 }
 
 TEST(NcclTestsJson, deep_nesting_is_refused) {
-  EXPECT_THROW((void)read("{\"results\":" + std::string(100000, '[')), InputError);
+  EXPECT_THROW((void)imported("{\"results\":" + std::string(100000, '[')), InputError);
   EXPECT_THROW(
-      (void)read("{\"results\":" + std::string(100000, '[') + std::string(100000, ']') + "}"),
+      (void)imported("{\"results\":" + std::string(100000, '[') + std::string(100000, ']') + "}"),
       InputError);
 }
 

@@ -20,7 +20,9 @@ inline std::string log_text(const std::string& name) {
   return text.str();
 }
 
-inline NcclImport read_log(const std::string& name) {
+inline NcclImport imported(const std::string& text) { return read_nccl_tests(text, "log"); }
+
+inline NcclImport imported_log(const std::string& name) {
   return read_nccl_tests(log_text(name), name);
 }
 

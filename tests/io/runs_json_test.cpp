@@ -12,7 +12,7 @@
 namespace ddpx::io {
 namespace {
 
-Runs full() {
+Runs full_runs() {
   Runs runs;
   runs.name = "t4x2";
   runs.source = "a published study";
@@ -68,7 +68,7 @@ TEST(RunsJson, the_documented_runs_are_read_with_the_forecasts_defaults) {
 }
 
 TEST(RunsJson, what_was_written_is_read_back_field_by_field) {
-  const Runs runs = full();
+  const Runs runs = full_runs();
   const Runs read = runs_from_json(to_json(runs), "given.json");
   EXPECT_EQ(read.name, runs.name);
   EXPECT_EQ(read.source, runs.source);
@@ -109,7 +109,7 @@ TEST(RunsJson, what_was_written_is_read_back_field_by_field) {
 }
 
 TEST(RunsJson, the_engine_of_rows_is_the_origin_of_the_file) {
-  Runs runs = full();
+  Runs runs = full_runs();
   runs.origin = Origin::native;
   EXPECT_THROW((void)to_json(runs), std::logic_error) << "torch rows in a native file";
   for (RunRow& row : runs.rows) row.job.engine = Engine::native;
@@ -122,7 +122,7 @@ TEST(RunsJson, the_engine_of_rows_is_the_origin_of_the_file) {
 
 TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
   test::expect_refused(
-      to_json(full()), runs_from_json,
+      to_json(full_runs()), runs_from_json,
       {{"ddpx.runs", "ddpx.machine", {"take it as --machine"}},
        {"\"gpus\": 2", "\"gpus\": 0", {"rows[1].gpus: is 0; accepted: a whole number from 1"}},
        {"\"gpus\": 2", "\"gpus\": -2", {"rows[1].gpus: is -2"}},
@@ -161,18 +161,18 @@ TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
 }
 
 TEST(RunsJson, a_file_without_rows_is_refused) {
-  Runs runs = full();
+  Runs runs = full_runs();
   runs.rows.clear();
   test::expect_input_error([&] { (void)runs_from_json(to_json(runs), "given.json"); },
                            {"given.json: rows: is empty"});
 }
 
 TEST(RunsJson, truncated_files_are_refused) {
-  test::expect_truncation_refused(to_json(full()), runs_from_json);
+  test::expect_truncation_refused(to_json(full_runs()), runs_from_json);
 }
 
 TEST(RunsJson, no_damaged_byte_does_worse_than_one_line) {
-  test::expect_no_worse_than_refused(to_json(full()), runs_from_json);
+  test::expect_no_worse_than_refused(to_json(full_runs()), runs_from_json);
 }
 
 TEST(RunsJson, binary_and_other_formats_are_refused) {

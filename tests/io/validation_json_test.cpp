@@ -65,7 +65,7 @@ Comparison comparison() {
   return c;
 }
 
-std::string written() {
+std::string written_validation() {
   const Comparison c = comparison();
   return to_json(ValidationDocument{"t4x2", {"t4x2-runs"}, c, {}}, {{"os", "Linux"}});
 }
@@ -80,7 +80,7 @@ void expect_summary(const Reader& from, double error) {
 }
 
 TEST(ValidationJson, summaries_have_the_names_that_others_read) {
-  const Document d = open_document(written(), "out", kValidationSchema);
+  const Document d = open_document(written_validation(), "out", kValidationSchema);
   const Reader top(d);
   expect_summary(top.at("summary"), 0.03);
   EXPECT_EQ(top.at("summary").at("interval_coverage").number(), 0.75);
@@ -96,7 +96,7 @@ TEST(ValidationJson, summaries_have_the_names_that_others_read) {
 }
 
 TEST(ValidationJson, a_row_has_the_forecast_the_measurement_and_the_error) {
-  const Document d = open_document(written(), "out", kValidationSchema);
+  const Document d = open_document(written_validation(), "out", kValidationSchema);
   const Reader row = Reader(d).at("rows").elements().front();
   EXPECT_EQ(row.at("network").text(), "mlp:width=4096,depth=8");
   EXPECT_EQ(row.at("gpus").number(), 2);
@@ -114,15 +114,15 @@ TEST(ValidationJson, a_row_has_the_forecast_the_measurement_and_the_error) {
 }
 
 TEST(ValidationJson, what_was_not_judged_is_null_and_not_zero) {
-  EXPECT_THAT(written(),
+  EXPECT_THAT(written_validation(),
               testing::ContainsRegex(
                   "\"host_bound\": \\{[ \n]*\"rows\": 0,[ \n]*\"median_abs_error\": null"));
-  EXPECT_THAT(written(), testing::HasSubstr("\"B1\": null"));
-  EXPECT_THAT(written(), testing::HasSubstr("\"conformal_coverage\": null"));
+  EXPECT_THAT(written_validation(), testing::HasSubstr("\"B1\": null"));
+  EXPECT_THAT(written_validation(), testing::HasSubstr("\"conformal_coverage\": null"));
 }
 
 TEST(ValidationJson, sweeps_and_crossings_stand_side_by_side) {
-  const Document d = open_document(written(), "out", kValidationSchema);
+  const Document d = open_document(written_validation(), "out", kValidationSchema);
   const Reader sweep = Reader(d).at("sweeps").elements().front();
   EXPECT_EQ(sweep.at("measured").elements().front().at("speedup").at("value").number(), 1.4);
   const Reader crossing = Reader(d).at("crossings").elements().front();

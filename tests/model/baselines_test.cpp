@@ -5,22 +5,18 @@
 #include <set>
 
 #include "tests/support/expect_input_error.hpp"
-#include "tests/support/tiny_machine.hpp"
+#include "tests/support/paper_step.hpp"
 
 namespace ddpx {
 namespace {
 
 using test::line_link;
 using test::one_bucket_per_tensor;
+using test::three_layers;
 
 // Three layers: forward 3 s, backward 5 s, optimizer 1 s on one GPU; 6 MB of gradients.
-const Network& network() {
-  static const Network kThree = test::plain_layers(3, 2e6);
-  return kThree;
-}
-
-Machine machine() {
-  Machine m = test::machine_for(network(), 64);
+Machine machine_with_optimizer() {
+  Machine m = test::machine_for(three_layers(), 64);
   m.optimizer_bandwidth.value = BytesPerSecond(18e6);
   return m;
 }
@@ -32,14 +28,14 @@ Job job_on(int gpus = 2) {
 }
 
 // The link's latency is known, and ignored on purpose.
-const Link& link() {
+const Link& slow_link() {
   static const Link kSlow = line_link(0.5, 1e6);
   return kSlow;
 }
 
-double seconds(Baseline b, const Job& job, const Machine& m = machine(), const Link& l = link(),
-               double slowdown = 1.5) {
-  return baseline_step(b, m, l, network(), job, slowdown).value();
+double seconds(Baseline b, const Job& job, const Machine& m = machine_with_optimizer(),
+               const Link& l = slow_link(), double slowdown = 1.5) {
+  return baseline_step(b, m, l, three_layers(), job, slowdown).value();
 }
 
 TEST(B0, is_n_times_the_throughput) {
@@ -54,8 +50,9 @@ TEST(B0, is_n_times_the_throughput) {
 
 TEST(B1, is_the_larger_of_compute_and_ring_time) {
   EXPECT_DOUBLE_EQ(seconds(Baseline::b1, job_on()), 9);
-  EXPECT_DOUBLE_EQ(seconds(Baseline::b1, job_on(), machine(), line_link(0.5, 1e5)), 60);
-  EXPECT_DOUBLE_EQ(seconds(Baseline::b1, job_on(4), machine(), line_link(0.5, 4e5)),
+  EXPECT_DOUBLE_EQ(seconds(Baseline::b1, job_on(), machine_with_optimizer(), line_link(0.5, 1e5)),
+                   60);
+  EXPECT_DOUBLE_EQ(seconds(Baseline::b1, job_on(4), machine_with_optimizer(), line_link(0.5, 4e5)),
                    22.5);  // x 1.5
 }
 
@@ -74,14 +71,15 @@ TEST(B3, queues_buckets_behind_an_evenly_priced_backward) {
   // Layers end at 4.67, 6.33 and 8; the link runs without pause from 4.67 on.
   EXPECT_NEAR(seconds(Baseline::b3, job_on()), 3 + 5.0 / 3 + 6 + 1, 1e-12);
   // A fast link exposes the last bucket alone.
-  EXPECT_NEAR(seconds(Baseline::b3, job_on(), machine(), line_link(0, 2e7)), 8 + 0.1 + 1, 1e-12);
+  EXPECT_NEAR(seconds(Baseline::b3, job_on(), machine_with_optimizer(), line_link(0, 2e7)),
+              8 + 0.1 + 1, 1e-12);
 }
 
 TEST(B4, slows_compute_while_the_link_is_busy) {
   // Layer 2 has 2 s of all-reduce beside it: 1.33 s done at 2/3 speed, 0.33 s left, ends at 7;
   // layer 1 likewise at 9.33, its all-reduce at 11.33.
   EXPECT_NEAR(seconds(Baseline::b4, job_on()), 11 + 1.0 / 3 + 1, 1e-12);
-  EXPECT_NEAR(seconds(Baseline::b4, job_on(), machine(), link(), 1.0),
+  EXPECT_NEAR(seconds(Baseline::b4, job_on(), machine_with_optimizer(), slow_link(), 1.0),
               seconds(Baseline::b3, job_on()), 1e-12);
 }
 
@@ -100,20 +98,20 @@ TEST(Baselines, share_nothing_on_one_gpu_and_without_sync) {
   silent.strategy = parse_strategy("no-sync");
   for (Baseline b : {Baseline::b0, Baseline::b1, Baseline::b2, Baseline::b3, Baseline::b4}) {
     EXPECT_DOUBLE_EQ(seconds(b, silent), 9);
-    EXPECT_DOUBLE_EQ(seconds(b, job_on(1), machine(), Link{}), 9);
+    EXPECT_DOUBLE_EQ(seconds(b, job_on(1), machine_with_optimizer(), Link{}), 9);
   }
 }
 
 TEST(Baselines, start_from_the_measured_one_gpu_step_where_there_is_one) {
-  Machine m = machine();
+  Machine m = machine_with_optimizer();
   m.one_gpu_steps.push_back(
-      {network().name, 64, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(18), 0, ""}});
+      {three_layers().name, 64, DType::fp32, Optimizer::sgd, Engine::torch, {Seconds(18), 0, ""}});
   EXPECT_DOUBLE_EQ(seconds(Baseline::b0, job_on(), m), 18);
   EXPECT_DOUBLE_EQ(seconds(Baseline::b2, job_on(), m), 18 + 6);
 }
 
 TEST(Baselines, stretch_a_one_gpu_step_that_the_host_bounds) {
-  Machine m = machine();
+  Machine m = machine_with_optimizer();
   m.host[static_cast<std::size_t>(Engine::torch)] = HostCosts{};
   m.host[static_cast<std::size_t>(Engine::torch)]->step_per_tensor.value =
       Seconds(4);  // 12 s in all
@@ -127,7 +125,8 @@ TEST(Baselines, that_need_measured_speedups_or_a_bandwidth_say_so) {
                              {name(b), "measured speedups"});
   }
   test::expect_input_error(
-      [&] { static_cast<void>(seconds(Baseline::b2, job_on(), machine(), Link{})); }, {"link"});
+      [&] { static_cast<void>(seconds(Baseline::b2, job_on(), machine_with_optimizer(), Link{})); },
+      {"link"});
   Job none = job_on();
   none.gpus = 0;
   test::expect_input_error([&] { static_cast<void>(seconds(Baseline::b2, none)); }, {"--gpus"});

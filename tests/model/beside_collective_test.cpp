@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "model/contention.hpp"
+#include "tests/model/h200.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kSms = 132;  // H200
+using test::kSms;
 
 // Every block put on the slot that is free first; the collective's slots open when it ends.
 double place_blocks(double alone, const KernelGrid& grid, int sms, int channels, double beside) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Seconds kStep{0.2};
 
-Machine machine(std::optional<double> boost, std::optional<double> sustained) {
+Machine machine_of_clocks(std::optional<double> boost, std::optional<double> sustained) {
   Machine m;
   if (boost) m.boost = Estimate<double>{*boost, 0.1, ""};
   if (sustained) m.sustained = Estimate<double>{*sustained, 0.1, ""};
@@ -22,11 +22,11 @@ TEST(Clocks, of_a_machine_without_a_power_limit_are_constant) {
 }
 
 TEST(Clocks, of_a_step_without_pause_are_those_of_the_calibration) {
-  EXPECT_DOUBLE_EQ(clock_factor(machine(0.6, {}), 1.0, kStep, 0), 1.0);
+  EXPECT_DOUBLE_EQ(clock_factor(machine_of_clocks(0.6, {}), 1.0, kStep, 0), 1.0);
 }
 
 TEST(Clocks, rise_when_the_device_waits_until_the_full_clock) {
-  const Machine m = machine(0.6, {});
+  const Machine m = machine_of_clocks(0.6, {});
   double last = 1.0;
   for (double busy : {0.9, 0.7, 0.5, 0.3}) {
     const double factor = clock_factor(m, busy, kStep, 0);
@@ -39,13 +39,13 @@ TEST(Clocks, rise_when_the_device_waits_until_the_full_clock) {
 
 TEST(Clocks, average_the_power_over_the_step) {
   // Half busy: half the power at the same clock, so the cube root of a half of the time.
-  EXPECT_NEAR(clock_factor(machine(0.3, {}), 0.5, kStep, 0), 0.7937, 1e-4);
+  EXPECT_NEAR(clock_factor(machine_of_clocks(0.3, {}), 0.5, kStep, 0), 0.7937, 1e-4);
 }
 
 TEST(Clocks, of_a_hot_chip_are_lower_by_their_measured_factor) {
-  EXPECT_DOUBLE_EQ(clock_factor(machine({}, 1.2), 1.0, kStep, 0), 1.2);
-  EXPECT_DOUBLE_EQ(clock_factor(machine(0.6, 1.2), 0.01, kStep, 0), 0.72);
-  EXPECT_NEAR(clock_factor(machine({}, 1.2), 1.0, kStep, 1.0), 1.32, 1e-12);
+  EXPECT_DOUBLE_EQ(clock_factor(machine_of_clocks({}, 1.2), 1.0, kStep, 0), 1.2);
+  EXPECT_DOUBLE_EQ(clock_factor(machine_of_clocks(0.6, 1.2), 0.01, kStep, 0), 0.72);
+  EXPECT_NEAR(clock_factor(machine_of_clocks({}, 1.2), 1.0, kStep, 1.0), 1.32, 1e-12);
 }
 
 // Share of one reading after the other, each cut out of the steps at another place, that a moment
@@ -81,7 +81,7 @@ TEST(PowerReadings, average_short_steps_and_see_long_ones_work_or_wait) {
 }
 
 TEST(Clocks, of_long_steps_gain_nothing_from_their_pauses) {
-  Machine m = machine(0.5, {});
+  Machine m = machine_of_clocks(0.5, {});
   m.power_window = Estimate<Seconds>{Seconds(0.1), 0.5, ""};
   EXPECT_NEAR(clock_factor(m, 0.5, Seconds(1e-3), 0), std::cbrt(0.5), 1e-3);
   EXPECT_GT(clock_factor(m, 0.5, Seconds(2), 0), 0.98);

@@ -15,9 +15,8 @@ using test::line_link;
 using test::one_bucket_per_tensor;
 using test::step;
 using test::term;
+using test::three_layer_machine;
 using test::total;
-
-Machine machine() { return test::three_layer_machine(); }
 
 // Over a link of 1 MB/s.
 std::array<Condition, kConditions> found_of(const Machine& m, const Job& job) {
@@ -55,9 +54,11 @@ TEST(SlowestRank, never_falls_with_ranks_spread_or_delay) {
 TEST(Steps, wait_for_the_fullest_or_the_slowest_rank_whichever_is_later) {
   Job job = one_bucket_per_tensor();
   job.imbalance = 0.25;
-  EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.25 * 8);
+  EXPECT_DOUBLE_EQ(term(step(three_layer_machine(), line_link(0, 1e6), job), Term::imbalance),
+                   0.25 * 8);
   job.straggler = 0.5;
-  EXPECT_DOUBLE_EQ(term(step(machine(), line_link(0, 1e6), job), Term::imbalance), 0.5 * 8);
+  EXPECT_DOUBLE_EQ(term(step(three_layer_machine(), line_link(0, 1e6), job), Term::imbalance),
+                   0.5 * 8);
   EXPECT_FALSE(job.one_gpu().straggler);
 }
 
@@ -66,16 +67,16 @@ TEST(Steps, take_as_long_as_their_data) {
   Job job = one_bucket_per_tensor();
   const double samples = job.samples_per_step();
   job.loader = Loader{samples / 20, false};
-  const Step fed = step(machine(), line_link(0, 1e6), job);
+  const Step fed = step(three_layer_machine(), line_link(0, 1e6), job);
   EXPECT_DOUBLE_EQ(total(fed), 20);
   EXPECT_DOUBLE_EQ(term(fed, Term::loader), 9);
   EXPECT_EQ(fed.bound_by(), BoundBy::loader);
   job.loader = Loader{samples / 20, true};  // twice that on two ranks: 10 s
-  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), job)), 11);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), line_link(0, 1e6), job)), 11);
 }
 
 TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
-  const Machine m = machine();
+  const Machine m = three_layer_machine();
   const Network& network = test::three_layers();
   Job job = one_bucket_per_tensor();
   const Forecast free = point_forecast(m, line_link(0, 1e6), network, job);
@@ -92,7 +93,7 @@ TEST(Throughput, is_the_smaller_of_model_and_loader_on_any_count) {
 // A step that waits ten times as long for its data as it works is that long however fast the
 // device.
 TEST(Throughput, of_loaders_that_set_the_pace_is_as_sure_as_they_are) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.residual = 0.05;
   const Network& network = test::three_layers();
   Job job = one_bucket_per_tensor();
@@ -109,9 +110,9 @@ TEST(Conditions, each_carry_their_own_figure) {
   Job job = one_bucket_per_tensor();
   job.imbalance = 0.25;
   job.straggler = 0.5;
-  const Step s = step(machine(), line_link(0, 1e6), job);  // 8 compute + 3 exposed + 4
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), job);  // 8 compute + 3 exposed + 4
   ASSERT_DOUBLE_EQ(total(s), 15);
-  const auto found = found_of(machine(), job);
+  const auto found = found_of(three_layer_machine(), job);
   EXPECT_DOUBLE_EQ(found[0].figure, 3.0 / 15);
   EXPECT_DOUBLE_EQ(found[0].lost, 3.0 / 15);
   EXPECT_DOUBLE_EQ(found[1].figure, 1.25);
@@ -127,7 +128,7 @@ TEST(Conditions, cost_nothing_that_ends_before_the_data_is_there) {
   job.straggler = 0.5;
   const auto fed = [&](double seconds) {
     job.loader = Loader{job.samples_per_step() / seconds, false};
-    return found_of(machine(), job);
+    return found_of(three_layer_machine(), job);
   };
   EXPECT_DOUBLE_EQ(fed(30)[0].lost, 0);
   EXPECT_DOUBLE_EQ(fed(30)[2].lost, 0);
@@ -141,7 +142,7 @@ TEST(Conditions, cost_nothing_that_ends_before_the_data_is_there) {
 // 8 s of compute, 3 s exposed, and a host of 10 s: 1 s of the exchange shows, and of the rank that
 // is 4 s late all but what the host hides; behind a host of 14 s nothing of either.
 TEST(Conditions, cost_only_what_the_host_does_not_hide) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts& host = m.host[static_cast<std::size_t>(Engine::torch)].emplace();
   Job job = one_bucket_per_tensor();
   job.straggler = 0.5;
@@ -160,7 +161,7 @@ TEST(Conditions, cost_only_what_the_host_does_not_hide) {
 TEST(Conditions, count_what_sharing_adds_to_a_host_that_sets_the_pace) {
   // Without sharing the host takes 3 tensors x 4 s, with it 3 + 3 more: 6 of 18 s, though the
   // device is done with the exchange at 11.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor.value = Seconds(4);
   host.sync_per_tensor.value = Seconds(1);
@@ -175,8 +176,8 @@ TEST(Conditions, count_what_sharing_adds_to_a_host_that_sets_the_pace) {
 
 TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
   const Job job = one_bucket_per_tensor();
-  const Step s = step(machine(), line_link(0, 1e6), job);
-  const auto found = found_of(machine(), job);
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), job);
+  const auto found = found_of(three_layer_machine(), job);
   EXPECT_TRUE(found[0].known);
   for (std::size_t i = 1; i < kConditions; ++i) {
     EXPECT_FALSE(found[i].known) << name(found[i].kind);
@@ -187,12 +188,12 @@ TEST(Conditions, that_nobody_stated_are_unknown_and_cost_nothing) {
 
 TEST(Conditions, that_are_known_to_be_ideal_are_known_and_cost_nothing) {
   Job job = one_bucket_per_tensor();
-  const Step without = step(machine(), line_link(0, 1e6), job);
+  const Step without = step(three_layer_machine(), line_link(0, 1e6), job);
   job.imbalance = 0;
   job.straggler = 0;
-  const Step s = step(machine(), line_link(0, 1e6), job);
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), job);
   EXPECT_EQ(total(s), total(without));
-  const auto found = found_of(machine(), job);
+  const auto found = found_of(three_layer_machine(), job);
   for (std::size_t i : {1U, 2U}) {
     EXPECT_TRUE(found[i].known && found[i].holds()) << name(found[i].kind);
     EXPECT_EQ(found[i].figure, 1);

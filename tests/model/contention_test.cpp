@@ -4,10 +4,12 @@
 
 #include <limits>
 
+#include "tests/model/h200.hpp"
+
 namespace ddpx {
 namespace {
 
-constexpr int kSms = 132;  // H200
+using test::kSms;
 
 struct Case {
   double blocks;

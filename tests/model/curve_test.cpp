@@ -14,7 +14,9 @@ using test::expect_input_error;
 
 const CollectiveCall kCall{Collective::all_reduce, DType::fp32, Bytes{}, 4};
 
-CurvePoint at(double bytes, double seconds) { return {Bytes(bytes), Seconds(seconds), false, ""}; }
+CurvePoint point_at(double bytes, double seconds) {
+  return {Bytes(bytes), Seconds(seconds), false, ""};
+}
 ProtocolLine line(double latency, double bandwidth) {
   return {{Seconds(latency), 0, ""}, {BytesPerSecond(bandwidth), 0, ""}};
 }
@@ -22,8 +24,9 @@ double seconds(const Curve& curve, double bytes) { return curve.at(Bytes(bytes))
 
 // Given out of order on purpose: a curve sorts its points.
 const Curve& dense() {
-  static const Curve kCurve(kCall, {line(1, 1)},
-                            {at(1e6, 8e-5), at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5)});
+  static const Curve kCurve(
+      kCall, {line(1, 1)},
+      {point_at(1e6, 8e-5), point_at(1e3, 1e-5), point_at(1e4, 2e-5), point_at(1e5, 4e-5)});
   return kCurve;
 }
 
@@ -38,7 +41,8 @@ TEST(Curves, a_measured_size_has_its_measured_time) {
 TEST(Curves, between_points_of_one_protocol_the_time_is_nearly_its_line) {
   const auto protocol = [](double bytes) { return 1e-5 + bytes / 1e10; };
   std::vector<CurvePoint> points;
-  for (double bytes = 4096; bytes <= 1e9; bytes *= 4) points.push_back(at(bytes, protocol(bytes)));
+  for (double bytes = 4096; bytes <= 1e9; bytes *= 4)
+    points.push_back(point_at(bytes, protocol(bytes)));
   const Curve curve(kCall, {}, points);
   for (std::size_t i = 1; i < points.size(); ++i) {
     const double bytes = 2 * points[i - 1].bytes.value();
@@ -50,9 +54,10 @@ TEST(Curves, between_points_of_one_protocol_the_time_is_nearly_its_line) {
 
 TEST(Curves, between_points_the_time_stays_between_theirs) {
   // A protocol change: the local line would leave the gap.
-  const Curve curve(kCall, {},
-                    {at(1e4, 1e-5), at(2e4, 1.1e-5), at(4e4, 1.2e-5), at(8e4, 9e-5),
-                     at(16e4, 9.1e-5), at(32e4, 5e-5), at(64e4, 2e-4)});
+  const Curve curve(
+      kCall, {},
+      {point_at(1e4, 1e-5), point_at(2e4, 1.1e-5), point_at(4e4, 1.2e-5), point_at(8e4, 9e-5),
+       point_at(16e4, 9.1e-5), point_at(32e4, 5e-5), point_at(64e4, 2e-4)});
   for (std::size_t i = 1; i < curve.points().size(); ++i) {
     const CurvePoint& a = curve.points()[i - 1];
     const CurvePoint& b = curve.points()[i];
@@ -71,37 +76,43 @@ TEST(Curves, below_the_smallest_size_the_time_stays) {
 
 TEST(Curves, above_the_largest_size_the_time_grows_at_the_last_bandwidth) {
   // 10 us + bytes / 10 GB/s to the end.
-  const Curve curve(kCall, {}, {at(1e4, 1.1e-5), at(1e5, 2e-5), at(1e6, 1.1e-4), at(1e7, 1.01e-3)});
+  const Curve curve(
+      kCall, {},
+      {point_at(1e4, 1.1e-5), point_at(1e5, 2e-5), point_at(1e6, 1.1e-4), point_at(1e7, 1.01e-3)});
   EXPECT_NEAR(seconds(curve, 1e8), 1e-5 + 1e-2, 1e-8);
   EXPECT_NEAR(seconds(curve, 1e10), 1e-5 + 1, 1e-6);
 }
 
 TEST(Curves, a_falling_last_segment_does_not_extrapolate_to_shorter_times) {
-  const Curve curve(kCall, {}, {at(1e3, 1e-5), at(1e4, 2e-5), at(1e5, 4e-5), at(1e6, 3e-5)});
+  const Curve curve(
+      kCall, {},
+      {point_at(1e3, 1e-5), point_at(1e4, 2e-5), point_at(1e5, 4e-5), point_at(1e6, 3e-5)});
   EXPECT_NEAR(seconds(curve, 2e6), 6e-5, 1e-15);  // the last point's bandwidth
 }
 
 TEST(Curves, few_points_leave_the_price_to_the_cheapest_protocol_line) {
   const Curve curve(kCall, {line(1e-5, 1e9), line(3e-5, 1e10)},
-                    {at(1e3, 1), at(1e4, 1), at(1e5, 1)});
+                    {point_at(1e3, 1), point_at(1e4, 1), point_at(1e5, 1)});
   EXPECT_DOUBLE_EQ(seconds(curve, 1e3), 1e-5 + 1e-6);
   EXPECT_DOUBLE_EQ(seconds(curve, 1e6), 3e-5 + 1e-4);
   EXPECT_DOUBLE_EQ(seconds(curve, 0), 1e-5);
 }
 
 TEST(Curves, few_points_without_lines_are_interpolated) {
-  const Curve two(kCall, {}, {at(1e3, 1e-5), at(1e5, 1e-3)});
+  const Curve two(kCall, {}, {point_at(1e3, 1e-5), point_at(1e5, 1e-3)});
   EXPECT_NEAR(seconds(two, 1e4), 1e-4, 1e-16);
-  const Curve one(kCall, {}, {at(1e3, 1e-5)});
+  const Curve one(kCall, {}, {point_at(1e3, 1e-5)});
   EXPECT_NEAR(seconds(one, 10), 1e-5, 1e-17);
   EXPECT_NEAR(seconds(one, 1e6), 1e-2, 1e-14);
 }
 
 TEST(Curves, misfits_are_kept_but_price_nothing) {
-  CurvePoint wrong = at(3e4, 9);
+  CurvePoint wrong = point_at(3e4, 9);
   wrong.misfit = true;
   wrong.reason = "300000 times its neighbours";
-  const Curve curve(kCall, {}, {at(1e3, 1e-5), at(1e4, 2e-5), wrong, at(1e5, 4e-5), at(1e6, 8e-5)});
+  const Curve curve(
+      kCall, {},
+      {point_at(1e3, 1e-5), point_at(1e4, 2e-5), wrong, point_at(1e5, 4e-5), point_at(1e6, 8e-5)});
   EXPECT_EQ(curve.points().size(), 5U);
   EXPECT_DOUBLE_EQ(seconds(curve, 3e4), seconds(dense(), 3e4));
   EXPECT_EQ(curve.peak_bus_bandwidth(), dense().peak_bus_bandwidth());
@@ -153,8 +164,12 @@ TEST(Curves, refuse_points_and_lines_that_cannot_be) {
   const double inf = std::numeric_limits<double>::infinity();
   expect_input_error([] { Curve(kCall, {}, {}); }, {"collective curve", "at least one"});
   for (double bad : {0.0, -1.0, nan, inf}) {
-    expect_input_error([&] { Curve(kCall, {}, {at(1e3, 1e-5), at(bad, 1e-5)}); }, {"above 0"});
-    expect_input_error([&] { Curve(kCall, {}, {at(1e3, bad)}); }, {"above 0"});
+    expect_input_error(
+        [&] {
+          Curve(kCall, {}, {point_at(1e3, 1e-5), point_at(bad, 1e-5)});
+        },
+        {"above 0"});
+    expect_input_error([&] { Curve(kCall, {}, {point_at(1e3, bad)}); }, {"above 0"});
   }
   for (double bad : {-1.0, nan, inf}) {
     expect_input_error([&] { Curve(kCall, {line(bad, 1e9)}, {}); }, {"latency"});
@@ -164,10 +179,10 @@ TEST(Curves, refuse_points_and_lines_that_cannot_be) {
   }
   expect_input_error(
       [] {
-        Curve(kCall, {}, {at(1e3, 1e-5), at(2e3, 1e-5), at(1e3, 2e-5)});
+        Curve(kCall, {}, {point_at(1e3, 1e-5), point_at(2e3, 1e-5), point_at(1e3, 2e-5)});
       },
       {"two points of 1000 bytes"});
-  CurvePoint misfit = at(1e3, 1e-5);
+  CurvePoint misfit = point_at(1e3, 1e-5);
   misfit.misfit = true;
   expect_input_error([&] { Curve(kCall, {}, {misfit}); }, {"misfit"});
 }

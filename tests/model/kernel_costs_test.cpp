@@ -5,11 +5,12 @@
 #include <cmath>
 
 #include "model/machine.hpp"
+#include "tests/model/h200.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kSms = 132;
+using test::kSms;
 constexpr OutputTile kSquare{128, 128};
 
 Product layer(double rows, double width, Pass pass = Pass::forward) {

@@ -14,11 +14,12 @@
 #include "model/kernel_costs.hpp"
 #include "model/machine.hpp"
 #include "model/tiles.hpp"
+#include "tests/model/h200.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kSms = 132;
+using test::kSms;
 
 class Draw {
  public:

@@ -15,7 +15,7 @@ ProductPoint measured(Pass pass, double rows, double in, double out, double flop
   return point;
 }
 
-Machine machine(std::vector<ProductPoint> points) {
+Machine machine_of(std::vector<ProductPoint> points) {
   Machine m;
   m.name = "test";
   m.products = std::move(points);
@@ -34,7 +34,7 @@ Machine even_machine() {
     points.push_back(measured(Pass::forward, 256, width, width, 1e12));
     points.push_back(measured(Pass::weight_gradient, 256, width, width, 2e12));
   }
-  return machine(points);
+  return machine_of(points);
 }
 
 TEST(ProductTables, a_measured_shape_has_its_own_time_error_and_grid) {
@@ -69,8 +69,8 @@ TEST(ProductTables, a_pass_that_was_not_measured_borrows_a_rate_less_surely) {
 }
 
 TEST(ProductTables, a_rate_between_two_neighbours_lies_between_theirs) {
-  Machine m = machine({measured(Pass::forward, 256, 1024, 1024, 1e12),
-                       measured(Pass::forward, 256, 4096, 4096, 4e12)});
+  Machine m = machine_of({measured(Pass::forward, 256, 1024, 1024, 1e12),
+                          measured(Pass::forward, 256, 4096, 4096, 4e12)});
   const double flops = 2.0 * 256 * 2048 * 2048;
   const double rate = flops / price(m, Pass::forward, 256, 2048, 2048).time.value();
   EXPECT_GT(rate, 1e12);
@@ -95,7 +95,7 @@ TEST(ProductTables, an_unmeasured_dtype_lists_what_there_is) {
   m.products[0].product.dtype = DType::bf16;
   test::expect_input_error([&] { (void)ProductTable(m, DType::fp16).price({}); },
                            {"machine test", "fp16", "fp32, bf16"});
-  const Machine bare = machine({});
+  const Machine bare = machine_of({});
   test::expect_input_error([&] { (void)ProductTable(bare, DType::fp32).price({}); },
                            {"none at all"});
 }

@@ -11,13 +11,7 @@ namespace ddpx {
 namespace {
 
 using test::line_link;
-
-Network three_blocks() {
-  Network network = test::three_layers();
-  for (std::size_t i = 0; i < network.layers.size(); ++i)
-    network.layers[i].block = static_cast<int>(i);
-  return network;
-}
+using test::three_blocks;
 
 struct Question {
   Machine machine = test::three_layer_machine();

@@ -15,9 +15,8 @@ using test::one_bucket_per_tensor;
 using test::plain_layers;
 using test::step;
 using test::term;
+using test::three_layer_machine;
 using test::total;
-
-Machine machine() { return test::three_layer_machine(); }
 
 TEST(DdpSteps, let_copies_and_collectives_slow_each_other) {
   // Two layers, the collective takes half the memory from a copy (and the copy delays it by what it
@@ -78,7 +77,7 @@ TEST(DdpSteps, slow_kernels_by_their_waves_beside_a_collective) {
   // 10 blocks on 10 multiprocessors, 2 of them the collective's: 2 waves instead of 1. All-reduces
   // 5-7, 8-10 and 10-12. Layer 2's data gradient runs 5-7 (8 blocks, then 2 more at 6); its weight
   // gradient alone 7-8; layer 1's 8-10.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.device.multiprocessors = 10;
   for (ProductPoint& p : m.products) p.grid = KernelGrid{10, 1, false};
   Link link = line_link(0, 1e6);
@@ -92,7 +91,7 @@ TEST(DdpSteps, slow_kernels_by_their_waves_beside_a_collective) {
 }
 
 TEST(DdpSteps, take_the_strategys_channels_over_the_links) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.device.multiprocessors = 10;
   for (ProductPoint& p : m.products) p.grid = KernelGrid{8, 1, false};
   Link link = line_link(0, 1e6);
@@ -106,7 +105,7 @@ TEST(DdpSteps, take_the_strategys_channels_over_the_links) {
 TEST(DdpSteps, slow_work_of_unknown_grid_by_the_multiprocessors_lost) {
   // 10 / 8 = 1.25: layer 2's data gradient 5-6.25, its weight gradient 0.6 of it beside, 1.15 s in
   // all; layer 1 from 7.4 to 8.65, its all-reduce 9.4-11.4.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.device.multiprocessors = 10;
   Link link = line_link(0, 1e6);
   link.channels = 2;
@@ -120,7 +119,7 @@ TEST(DdpSteps, slow_a_collective_while_products_run_and_not_after) {
   // 3 s instead of 2 beside compute: 5-8, then alone 8-10 and 10-12.
   Link link = line_link(0, 1e6);
   link.beside_compute = {1.5, 0, ""};
-  const Step s = step(machine(), link, one_bucket_per_tensor());
+  const Step s = step(three_layer_machine(), link, one_bucket_per_tensor());
   EXPECT_DOUBLE_EQ(total(s), 12);
   EXPECT_DOUBLE_EQ(s.communication_busy.value(), 7);
 }
@@ -130,25 +129,27 @@ TEST(Bursts, save_each_collective_what_the_link_saved_up_while_it_was_idle) {
   link.burst = {Seconds(0.5), 0, ""};
   // Bucket 1 starts at 5 on a rested link and ends at 6.5; bucket 2, ready at 7, finds half a
   // second saved up again and ends at 8.5; bucket 3 follows without a pause and ends at 10.5.
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, one_bucket_per_tensor())), 10.5);
-  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), one_bucket_per_tensor())), 11);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), link, one_bucket_per_tensor())), 10.5);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), line_link(0, 1e6), one_bucket_per_tensor())),
+                   11);
   Job fsdp = one_bucket_per_tensor();
   fsdp.strategy = parse_strategy("fsdp=unit");
   // The all-gather follows the reduce-scatter of the step before; only the reduce-scatter is
   // rested.
-  EXPECT_DOUBLE_EQ(
-      total(step(machine(), line_link(0, 1e6), fsdp)) - total(step(machine(), link, fsdp)), 0.5);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), line_link(0, 1e6), fsdp)) -
+                       total(step(three_layer_machine(), link, fsdp)),
+                   0.5);
 }
 
 TEST(Bursts, of_any_depth_save_no_more_than_the_pause_and_never_all_of_a_collective) {
   Link link = line_link(0, 1e6);
   link.burst = {Seconds(100), 0, ""};
   // The last 2 s all-reduce starts at 8 and takes a tenth.
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, one_bucket_per_tensor())), 8.2);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), link, one_bucket_per_tensor())), 8.2);
   Link slow = line_link(0, 1e5);  // 20 s each
   slow.burst = {Seconds(100), 0, ""};
   // 5 s saved up before the first; the others follow without a pause.
-  EXPECT_DOUBLE_EQ(total(step(machine(), slow, one_bucket_per_tensor())), 5 + 60 - 5);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), slow, one_bucket_per_tensor())), 5 + 60 - 5);
 }
 
 }  // namespace

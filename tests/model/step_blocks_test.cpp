@@ -10,14 +10,8 @@ namespace {
 
 using test::line_link;
 using test::term;
+using test::three_blocks;
 using test::total;
-
-Network three_blocks() {
-  Network network = test::three_layers();
-  for (std::size_t i = 0; i < network.layers.size(); ++i)
-    network.layers[i].block = static_cast<int>(i);
-  return network;
-}
 
 Job job_of(const char* strategy, int gpus = 2) {
   Job job;

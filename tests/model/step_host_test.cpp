@@ -16,13 +16,12 @@ using test::line_link;
 using test::one_bucket_per_tensor;
 using test::step;
 using test::term;
+using test::three_layer_machine;
 using test::total;
-
-Machine machine() { return test::three_layer_machine(); }
 
 TEST(Gaps, cost_each_kernel_but_products_which_have_theirs) {
   // One optimizer.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.kernel_gap.value = Seconds(0.1);
   EXPECT_NEAR(total(step(m, Link{}, one_bucket_per_tensor(1))), 8 + 0.1, 1e-12);
 }
@@ -30,7 +29,7 @@ TEST(Gaps, cost_each_kernel_but_products_which_have_theirs) {
 TEST(Gaps, are_longer_between_all_kernels_of_a_step_with_collectives) {
   // Three products forward and five backward take 0.2 more each; three copies in and three out, and
   // the optimizer, 0.3 each.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.kernel_gap.value = Seconds(0.1);
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   Job job = one_bucket_per_tensor();
@@ -40,7 +39,7 @@ TEST(Gaps, are_longer_between_all_kernels_of_a_step_with_collectives) {
 }
 
 TEST(Gaps, are_longer_in_the_steps_of_the_engine_that_has_them_so) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.longer_gap[0] = Estimate<Seconds>{Seconds(0.5), 0.0, ""};
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   Job job = one_bucket_per_tensor();
@@ -53,7 +52,7 @@ TEST(Gaps, are_longer_in_the_steps_of_the_engine_that_has_them_so) {
 TEST(Gaps, that_may_be_longer_still_widen_the_interval) {
   // Fifteen of 0.2 s, a tenth unsure; FSDP of one unit, beside whose collectives nothing runs, has
   // eight products, four copies and an optimizer.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.1, ""};
   const Link link = line_link(0, 1e15);
   const Network network = test::three_layers();
@@ -72,7 +71,7 @@ TEST(Gaps, that_may_be_longer_still_widen_the_interval) {
 TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
   // Half the work of 8 s and of the optimizer's gap; eight products and seven kernels 0.2 longer,
   // six copies with their gap of 0.1.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.kernel_gap.value = Seconds(0.1);
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   const WorkScale scale{0.25, nullptr};  // on several GPUs its root
@@ -86,7 +85,7 @@ TEST(Gaps, are_longer_by_what_the_scale_of_one_gpus_work_has_no_part_in) {
 TEST(Gaps, go_by_once_before_a_collective_over_a_link_whose_channels_are_not_known) {
   // Gaps of 0.5: backward's products and copies in end at 5.5, 8 and 9.5, and each all-reduce of
   // 0.1 s begins a gap later. The last one, from 10 to 10.1, is waited for until 10.6.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.device.multiprocessors = 10;
   m.kernel_gap.value = Seconds(0.5);
   Job job = one_bucket_per_tensor();
@@ -97,7 +96,7 @@ TEST(Gaps, go_by_once_before_a_collective_over_a_link_whose_channels_are_not_kno
 
 TEST(Gaps, lie_within_products_that_are_split) {
   // 64 x 64 outputs in tiles of 16 x 16: 16 blocks are one kernel, 64 four splits and their sum.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.kernel_gap.value = Seconds(0.1);
   m.longer_gap[1] = Estimate<Seconds>{Seconds(0.2), 0.0, ""};
   const double whole = total(step(m, line_link(0, 1e15), one_bucket_per_tensor()));
@@ -108,7 +107,7 @@ TEST(Gaps, lie_within_products_that_are_split) {
 }
 
 TEST(Hosts, bound_a_step_that_the_device_does_not) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor.value = Seconds(4);
   host.extra_micro_batch.value = Seconds(2);
@@ -140,7 +139,7 @@ TEST(Hosts, bound_a_step_that_the_device_does_not) {
 }
 
 TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and_tensor) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor.value = Seconds(4);
   host.sync_per_tensor.value = Seconds(1);
@@ -176,7 +175,7 @@ TEST(Hosts, pay_once_for_what_does_not_grow_and_by_block_for_each_collective_and
 }
 
 TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shards) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor.value = Seconds(100);
   host.adamw_per_tensor = Estimate<Seconds>{Seconds(10), 0, ""};
@@ -200,7 +199,7 @@ TEST(Hosts, take_longer_for_an_update_by_adamw_and_longer_still_for_one_of_shard
 }
 
 TEST(Hosts, take_longer_for_the_casts_of_16_bit_products_in_every_micro_batch) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.copy_bandwidth.value = BytesPerSecond(1e12);
   for (std::size_t i = m.products.size(); i-- > 0;) {
     m.products.push_back(m.products[i]);
@@ -220,7 +219,7 @@ TEST(Hosts, take_longer_for_the_casts_of_16_bit_products_in_every_micro_batch) {
 }
 
 TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor = {Seconds(100), 0.03, ""};  // 300 s, +- 9
   host.step = Estimate<Seconds>{Seconds(100), 0.12, ""};
@@ -237,7 +236,7 @@ TEST(Hosts, have_the_error_of_their_parts_and_of_a_fresh_process) {
 }
 
 TEST(Hosts, that_replay_a_graph_bound_nothing) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.host[static_cast<std::size_t>(Engine::native)].emplace().step_per_tensor.value = Seconds(4);
   Job job = one_bucket_per_tensor(1);
   job.engine = Engine::native;
@@ -247,7 +246,7 @@ TEST(Hosts, that_replay_a_graph_bound_nothing) {
 }
 
 TEST(Hosts, that_keep_up_cost_nothing) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   HostCosts host;
   host.step_per_tensor.value = Seconds(2.6);
   m.host[static_cast<std::size_t>(Engine::torch)] = host;
@@ -255,7 +254,7 @@ TEST(Hosts, that_keep_up_cost_nothing) {
 }
 
 TEST(Frameworks, add_what_they_take_to_every_synchronised_backward) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
   Job job = one_bucket_per_tensor();
   const Link link = line_link(0, 1e6);
@@ -274,7 +273,7 @@ TEST(Frameworks, add_what_they_take_to_every_synchronised_backward) {
 }
 
 TEST(Frameworks, are_uncertain_as_the_host_is) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.framework = FrameworkCost{{Seconds(2), 0.5, ""}, 1};
   const Link link = line_link(0, 1e6);
   const Network network = test::three_layers();
@@ -291,12 +290,12 @@ TEST(Coordinators, take_a_bucket_up_half_a_cycle_late) {
   // Buckets of 2 s complete at 5, 7 and 8: 5-7, 7-9, 9-11; half a second later each the first is.
   Job job = one_bucket_per_tensor();
   const Link link = line_link(0, 1e6);
-  ASSERT_DOUBLE_EQ(total(step(machine(), link, job)), 11);
+  ASSERT_DOUBLE_EQ(total(step(three_layer_machine(), link, job)), 11);
   job.strategy.cycle = Seconds(1);
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 11.5);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), link, job)), 11.5);
   // Behind backward all three wait for the same look.
   job.strategy.overlap = false;
-  EXPECT_DOUBLE_EQ(total(step(machine(), link, job)), 8 + 6 + 0.5);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), link, job)), 8 + 6 + 0.5);
 }
 
 }  // namespace

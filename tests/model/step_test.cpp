@@ -17,15 +17,14 @@ using test::machine_for;
 using test::one_bucket_per_tensor;
 using test::step;
 using test::term;
+using test::three_layer_machine;
 using test::three_layers;
 using test::total;
-
-Machine machine() { return test::three_layer_machine(); }
 
 TEST(DdpSteps, overlap_each_buckets_all_reduce_with_the_rest_of_backward) {
   // Backward of layer 3 ends at 5, its 2 s all-reduce at 7; layer 2: ready 7, done 9; layer 1:
   // ready 8, waits for the queue, done 11.
-  const Step s = step(machine(), line_link(0, 1e6), one_bucket_per_tensor());
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), one_bucket_per_tensor());
   EXPECT_DOUBLE_EQ(total(s), 11);
   EXPECT_DOUBLE_EQ(term(s, Term::forward), 3);
   EXPECT_DOUBLE_EQ(term(s, Term::backward), 5);
@@ -36,7 +35,7 @@ TEST(DdpSteps, overlap_each_buckets_all_reduce_with_the_rest_of_backward) {
 }
 
 TEST(DdpSteps, expose_only_the_last_bucket_when_the_link_keeps_up) {
-  const Step s = step(machine(), line_link(0, 4e6), one_bucket_per_tensor());
+  const Step s = step(three_layer_machine(), line_link(0, 4e6), one_bucket_per_tensor());
   EXPECT_DOUBLE_EQ(total(s), 8.5);
   EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), 0.5);
 }
@@ -44,7 +43,7 @@ TEST(DdpSteps, expose_only_the_last_bucket_when_the_link_keeps_up) {
 TEST(DdpSteps, with_one_bucket_hide_nothing) {
   Job job = one_bucket_per_tensor();
   job.strategy.buckets = BucketLimits::explicit_cap(kGiB);
-  const Machine m = machine();
+  const Machine m = three_layer_machine();
   const Link link = line_link(0, 1e6);
   const Network network = three_layers();
   const StepModel model(m, link, network, job);
@@ -54,26 +53,27 @@ TEST(DdpSteps, with_one_bucket_hide_nothing) {
 TEST(DdpSteps, of_one_bucket_take_compute_plus_communication) {
   Job job = one_bucket_per_tensor();
   job.strategy.buckets = BucketLimits::explicit_cap(kGiB);
-  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), job)), 8 + 6);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), line_link(0, 1e6), job)), 8 + 6);
 }
 
 TEST(DdpSteps, on_one_gpu_and_without_sync_share_nothing) {
-  EXPECT_DOUBLE_EQ(total(step(machine(), line_link(0, 1e6), one_bucket_per_tensor(1))), 8);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), line_link(0, 1e6), one_bucket_per_tensor(1))),
+                   8);
   Job job = one_bucket_per_tensor();
   job.strategy.sync = false;
-  const Step s = step(machine(), line_link(0, 1e6), job);
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), job);
   EXPECT_DOUBLE_EQ(total(s), 8);
   EXPECT_EQ(s.communication_busy, Seconds{});
 }
 
 TEST(DdpSteps, need_no_link_on_one_gpu) {
-  EXPECT_DOUBLE_EQ(total(step(machine(), Link{}, one_bucket_per_tensor(1))), 8);
+  EXPECT_DOUBLE_EQ(total(step(three_layer_machine(), Link{}, one_bucket_per_tensor(1))), 8);
 }
 
 TEST(DdpSteps, copy_gradients_in_during_backward_and_out_after_each_buckets_wait) {
   // 4 MB of traffic per gradient at 8 MB/s: 0.5 s. Buckets start at 5.5, 8 and 10; backward ends
   // at 9.5; copies out end at 10, 10.5 and, after waiting for 12, at 12.5.
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.copy_bandwidth.value = BytesPerSecond(8e6);
   m.memory_beside = Estimate<double>{1.0, 0.0, ""};
   const Step s = step(m, line_link(0, 1e6), one_bucket_per_tensor());
@@ -83,7 +83,7 @@ TEST(DdpSteps, copy_gradients_in_during_backward_and_out_after_each_buckets_wait
 }
 
 TEST(DdpSteps, with_bucket_view_copy_nothing_out) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.copy_bandwidth.value = BytesPerSecond(8e6);
   m.memory_beside = Estimate<double>{1.0, 0.0, ""};
   Job job = one_bucket_per_tensor();
@@ -97,14 +97,14 @@ TEST(DdpSteps, with_bucket_view_copy_nothing_out) {
 TEST(DdpSteps, accumulate_locally_and_share_only_the_last_micro_batch) {
   Job job = one_bucket_per_tensor();
   job.strategy.micro_batches = 4;
-  const Step s = step(machine(), line_link(0, 1e6), job);
+  const Step s = step(three_layer_machine(), line_link(0, 1e6), job);
   EXPECT_DOUBLE_EQ(total(s), 3 * 8 + 11);
   EXPECT_DOUBLE_EQ(term(s, Term::accumulation), 24);
   EXPECT_DOUBLE_EQ(term(s, Term::exposed_communication), 3);
 }
 
 TEST(DdpSteps, add_each_earlier_gradient_for_12_bytes_per_parameter) {
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.copy_bandwidth.value = BytesPerSecond(18e6);  // 12 B x 1.5 M parameters: 1 s
   Job job = one_bucket_per_tensor(1);
   job.strategy.micro_batches = 3;
@@ -117,7 +117,7 @@ TEST(DdpSteps, price_what_lies_between_products_by_its_own_kernels_in_the_native
     layer.forward_bytes = 2e6;
     layer.backward_bytes = 4e6;
   }
-  Machine m = machine();
+  Machine m = three_layer_machine();
   m.copy_bandwidth.value = BytesPerSecond(1e9);
   Job job = one_bucket_per_tensor(1);
   job.engine = Engine::native;
@@ -147,15 +147,15 @@ TEST(StrongScaling, computes_a_share_of_the_batch_measured_at_that_size) {
 }
 
 TEST(Bounds, name_what_a_step_waits_for) {
-  EXPECT_EQ(step(machine(), line_link(0, 4e6), one_bucket_per_tensor()).bound_by(),
+  EXPECT_EQ(step(three_layer_machine(), line_link(0, 4e6), one_bucket_per_tensor()).bound_by(),
             BoundBy::compute);
-  EXPECT_EQ(step(machine(), line_link(0, 1e5), one_bucket_per_tensor()).bound_by(),
+  EXPECT_EQ(step(three_layer_machine(), line_link(0, 1e5), one_bucket_per_tensor()).bound_by(),
             BoundBy::communication);
 }
 
 TEST(StepModels, fill_resnet18s_buckets) {
   const Network network = test::resnet18();
-  const Machine m = machine();
+  const Machine m = three_layer_machine();
   const Link link = line_link(1e-5, 1e10);
   const StepModel model(m, link, network, Job{});
   ASSERT_EQ(model.buckets().size(), 3U);
@@ -163,7 +163,7 @@ TEST(StepModels, fill_resnet18s_buckets) {
 }
 
 TEST(StepModels, refuse_what_they_cannot_price) {
-  const Machine m = machine();
+  const Machine m = three_layer_machine();
   const Link link;
   const Network network = three_layers();
   const Network empty;
@@ -178,7 +178,7 @@ TEST(StepModels, refuse_what_they_cannot_price) {
 }
 
 TEST(StepModels, say_when_a_shape_or_a_count_was_not_measured) {
-  const Machine m = machine();
+  const Machine m = three_layer_machine();
   const Link link = line_link(0, 1e6);
   const Network network = three_layers();
   EXPECT_FALSE(StepModel(m, link, network, one_bucket_per_tensor()).extrapolated());

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/h200.hpp"
+
 namespace ddpx {
 namespace {
 
-constexpr int kSms = 132;
+using test::kSms;
 constexpr Seconds kGap{2e-6};
 
 TEST(Tiles, lie_along_the_output_of_the_pass_and_count_whole) {

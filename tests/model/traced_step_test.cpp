@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/step.hpp"
+#include "tests/model/h200.hpp"
 
 namespace ddpx {
 namespace {
@@ -12,13 +13,13 @@ namespace {
 constexpr double kMicro = 1e-6;
 constexpr double kWidth = 4096;
 constexpr double kBatch = 256;
-constexpr double kGap = 1.3;  // between two kernels
+constexpr double kGapMicros = 1.3;  // between two kernels
 
 // `micros` of its kernel, and until the next.
 ProductPoint product(Pass pass, double out, double micros, std::optional<KernelGrid> grid) {
   ProductPoint p;
   p.product = {pass, DType::fp32, kBatch, kWidth, out};
-  p.time = {Seconds((micros + kGap) * kMicro), 0.01, "trace"};
+  p.time = {Seconds((micros + kGapMicros) * kMicro), 0.01, "trace"};
   p.grid = grid;
   return p;
 }
@@ -26,12 +27,12 @@ ProductPoint product(Pass pass, double out, double micros, std::optional<KernelG
 Machine traced_machine() {
   Machine m;
   m.name = "h200";
-  m.device.multiprocessors = 132;
+  m.device.multiprocessors = test::kSms;
   m.device.compute_capability = 90;
   m.products = {
       product(Pass::forward, kWidth, 229.2, std::nullopt),
       // 172.9 us alone, and the reduction of its four splits.
-      product(Pass::data_gradient, kWidth, 172.9 + kGap + 6.4, KernelGrid{128, 1, false}),
+      product(Pass::data_gradient, kWidth, 172.9 + kGapMicros + 6.4, KernelGrid{128, 1, false}),
       product(Pass::weight_gradient, kWidth, 184.5, KernelGrid{512, 1, false}),
       product(Pass::forward, 64, 31.2, std::nullopt),
       product(Pass::data_gradient, 64, 7.2, std::nullopt),
@@ -40,7 +41,7 @@ Machine traced_machine() {
   m.copy_bandwidth = {BytesPerSecond(2 * 67.1e6 / (32.3 * kMicro)), 0.02,
                       "copy of one weight gradient"};
   m.optimizer_bandwidth = {BytesPerSecond(12 * 134.5e6 / (424.9 * kMicro)), 0.02, "SGD.step"};
-  m.kernel_gap = {Seconds(kGap * kMicro), 0.1, "between two kernels"};
+  m.kernel_gap = {Seconds(kGapMicros * kMicro), 0.1, "between two kernels"};
   return m;
 }
 

@@ -31,9 +31,10 @@ Link entry(const std::string& name, Topology topology, double low, double usual,
   return link;
 }
 
-const std::vector<Link> kTable{entry("nvlink4", Topology::nvlink, 296, 312, 340, 450),
-                               entry("pcie4", Topology::pcie_host, 8, 10, 14, 31.5),
-                               entry("pcie4-p2p", Topology::pcie, 17, 20.5, 24, 31.5)};
+// Inside a host.
+const std::vector<Link> kInside{entry("nvlink4", Topology::nvlink, 296, 312, 340, 450),
+                                entry("pcie4", Topology::pcie_host, 8, 10, 14, 31.5),
+                                entry("pcie4-p2p", Topology::pcie, 17, 20.5, 24, 31.5)};
 
 MeasuredLink of(double gigabytes, int ranks = 2) {
   return {"all_reduce on " + std::to_string(ranks) + " ranks", ranks,
@@ -46,14 +47,14 @@ void expect_80_columns(const std::string& text) {
 }
 
 TEST(CheckLink, a_figure_inside_the_band_is_right) {
-  const LinkCheck check = check_link(of(301), kTable[0], kTable);
+  const LinkCheck check = check_link(of(301), kInside[0], kInside);
   EXPECT_EQ(check.standing, Standing::within);
   EXPECT_THAT(check.text, HasSubstr("right for such a box"));
   expect_80_columns(check.text);
 }
 
 TEST(CheckLink, below_it_names_what_it_looks_like_and_the_likely_faults) {
-  const LinkCheck check = check_link(of(10.4), kTable[2], kTable);
+  const LinkCheck check = check_link(of(10.4), kInside[2], kInside);
   EXPECT_EQ(check.standing, Standing::below);
   EXPECT_THAT(check.text, HasSubstr("what pcie4 gives"));
   EXPECT_THAT(check.text, HasSubstr("IOMMU or ACS"));
@@ -63,57 +64,57 @@ TEST(CheckLink, below_it_names_what_it_looks_like_and_the_likely_faults) {
 TEST(CheckLink, latency_is_no_measure_of_a_link) {
   MeasuredLink measured = of(301);
   measured.latency_share = 0.1;
-  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, Not(HasSubstr("latency")));
+  EXPECT_THAT(check_link(measured, kInside[0], kInside).text, Not(HasSubstr("latency")));
   measured.latency_share = 0.7;
-  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("70 % of that time"));
-  EXPECT_THAT(check_link(measured, kTable).text, HasSubstr("latency more than"));
+  EXPECT_THAT(check_link(measured, kInside[0], kInside).text, HasSubstr("70 % of that time"));
+  EXPECT_THAT(check_link(measured, kInside).text, HasSubstr("latency more than"));
   measured.bus_bandwidth = BytesPerSecond(10e9);
-  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("latency more than"));
-  expect_80_columns(check_link(measured, kTable[0], kTable).text);
+  EXPECT_THAT(check_link(measured, kInside[0], kInside).text, HasSubstr("latency more than"));
+  expect_80_columns(check_link(measured, kInside[0], kInside).text);
 }
 
 TEST(CheckLink, what_was_left_out_is_said_whatever_the_verdict) {
   for (const double gigabytes : {1.0, 301.0, 900.0}) {
     MeasuredLink measured = of(gigabytes);
     measured.notes = {"line 7 left out: time is nan"};
-    EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("Note: line 7 left out"));
-    EXPECT_THAT(check_link(measured, kTable).text, HasSubstr("Note: line 7 left out"));
+    EXPECT_THAT(check_link(measured, kInside[0], kInside).text, HasSubstr("Note: line 7 left out"));
+    EXPECT_THAT(check_link(measured, kInside).text, HasSubstr("Note: line 7 left out"));
   }
 }
 
 TEST(CheckLink, a_curve_that_falls_is_flagged_even_inside_the_band) {
   MeasuredLink measured = of(301);
   measured.falls = true;
-  EXPECT_THAT(check_link(measured, kTable[0], kTable).text, HasSubstr("smaller buckets"));
+  EXPECT_THAT(check_link(measured, kInside[0], kInside).text, HasSubstr("smaller buckets"));
 }
 
 // 480 GB/s on 8 H100 or H200: the switch reduces, and bus bandwidth passes the links' 450.
 TEST(CheckLink, what_a_switch_that_reduces_gives_is_right) {
-  const LinkCheck check = check_link(of(480, 8), kTable[0], kTable);
+  const LinkCheck check = check_link(of(480, 8), kInside[0], kInside);
   EXPECT_EQ(check.standing, Standing::within);
   EXPECT_TRUE(check.in_switch);
   EXPECT_THAT(check.text, HasSubstr("right for such a box with NVLS"));
   expect_80_columns(check.text);
   // The ring's figure is right too, and says what does not run.
-  const LinkCheck ring = check_link(of(360, 8), kTable[0], kTable);
+  const LinkCheck ring = check_link(of(360, 8), kInside[0], kInside);
   EXPECT_EQ(ring.standing, Standing::within);
   EXPECT_FALSE(ring.in_switch);
   EXPECT_THAT(ring.text, HasSubstr("NVLS does not run"));
-  EXPECT_EQ(check_link(of(700, 8), kTable[0], kTable).standing, Standing::above);
+  EXPECT_EQ(check_link(of(700, 8), kInside[0], kInside).standing, Standing::above);
 }
 
 // NCCL's model: 8 heads x 40 x 0.85 x 7/8 x 2 GB/s = 476; it is never taken on two or four.
 TEST(CheckLink, the_switch_reduces_among_eight_gpus_of_hopper_only) {
-  const auto eight = in_switch_band(kTable[0], 8);
+  const auto eight = in_switch_band(kInside[0], 8);
   ASSERT_TRUE(eight);
   EXPECT_NEAR(eight->usual.value(), 476e9, 5e9);  // and its latency at 1 GiB
-  EXPECT_FALSE(in_switch_band(kTable[0], 4));
-  EXPECT_FALSE(in_switch_band(kTable[0], 16));
-  EXPECT_FALSE(in_switch_band(kTable[1], 8));
+  EXPECT_FALSE(in_switch_band(kInside[0], 4));
+  EXPECT_FALSE(in_switch_band(kInside[0], 16));
+  EXPECT_FALSE(in_switch_band(kInside[1], 8));
 }
 
 TEST(CheckLink, above_the_band_is_no_fault) {
-  const LinkCheck check = check_link(of(480, 4), kTable[0], kTable);
+  const LinkCheck check = check_link(of(480, 4), kInside[0], kInside);
   EXPECT_EQ(check.standing, Standing::above);
   EXPECT_THAT(check.text, HasSubstr("NVLS"));
 }
@@ -122,26 +123,26 @@ TEST(CheckLink, above_the_band_is_no_fault) {
 TEST(CheckLink, a_small_message_is_held_against_a_small_one) {
   MeasuredLink measured = of(46);
   measured.bytes = Bytes(1 << 20);
-  const LinkCheck check = check_link(measured, kTable[0], kTable);
+  const LinkCheck check = check_link(measured, kInside[0], kInside);
   EXPECT_LT(check.expected->band.usual.value(), 150e9);
   EXPECT_THAT(check.text, HasSubstr("at 1"));
   measured.bytes = Bytes(1 << 30);
-  EXPECT_EQ(check_link(measured, kTable[0], kTable).standing, Standing::below);
+  EXPECT_EQ(check_link(measured, kInside[0], kInside).standing, Standing::below);
 }
 
 // A ring counts no more bus bandwidth than its slowest hop carries (31.5 GB/s of PCIe 4 x16, 25 of
 // HDR InfiniBand), however unsure the way to sixteen GPUs is; over hosts of one rank each a tree
 // sends as much (tree_wire.hpp).
 TEST(CheckLink, no_band_reaches_beyond_what_the_link_carries) {
-  EXPECT_EQ(band_of(kTable[1], 16).high, BytesPerSecond(31.5e9));
-  EXPECT_EQ(band_of(kTable[2], 16).high, BytesPerSecond(31.5e9));
-  EXPECT_LT(band_of(kTable[2], 2).high, BytesPerSecond(31.5e9));
+  EXPECT_EQ(band_of(kInside[1], 16).high, BytesPerSecond(31.5e9));
+  EXPECT_EQ(band_of(kInside[2], 16).high, BytesPerSecond(31.5e9));
+  EXPECT_LT(band_of(kInside[2], 2).high, BytesPerSecond(31.5e9));
   const Link wire = entry("hdr", Topology::network, 20, 21, 22, 25);
   for (const int ranks : {2, 3, 8, 64})
     EXPECT_LE(band_of(wire, ranks).high, BytesPerSecond(25e9)) << ranks;
   EXPECT_EQ(band_of(wire, 64).high, BytesPerSecond(25e9));
-  EXPECT_EQ(check_link(of(30, 2), wire, kTable).standing, Standing::above);
-  EXPECT_TRUE(check_link(of(45.7, 16), kTable).candidates.empty());
+  EXPECT_EQ(check_link(of(30, 2), wire, kInside).standing, Standing::above);
+  EXPECT_TRUE(check_link(of(45.7, 16), kInside).candidates.empty());
 }
 
 // 25 GB/s with one standard error of 5 %: 25 x (1 + 1.645 x 0.05) = 27.06, on any count.
@@ -149,14 +150,14 @@ TEST(CheckLink, a_figure_that_was_reached_is_not_added_to) {
   const Link figures = link_from_figures("--link", "25GB/s,10us");
   for (const int ranks : {2, 16, 256}) {
     EXPECT_LE(band_of(figures, ranks).high.value(), 27.06e9) << ranks;
-    EXPECT_EQ(check_link(of(40, ranks), figures, kTable).standing, Standing::above);
+    EXPECT_EQ(check_link(of(40, ranks), figures, kInside).standing, Standing::above);
   }
-  const LinkCheck above = check_link(of(40, 16), figures, kTable);
+  const LinkCheck above = check_link(of(40, 16), figures, kInside);
   EXPECT_THAT(above.text, AllOf(HasSubstr("the limit is the bandwidth given"),
                                 Not(HasSubstr("SHARP")), Not(HasSubstr("NVLS"))));
   MeasuredLink one_host = of(10, 8);
   one_host.hosts = 1;
-  EXPECT_THAT(check_link(one_host, figures, kTable).faults, Each(Not(HasSubstr("TCP"))));
+  EXPECT_THAT(check_link(one_host, figures, kInside).faults, Each(Not(HasSubstr("TCP"))));
 }
 
 // 50 us of a message of 8 GPUs is no reason to look for a switch: NCCL's 25 us for NVLS are its
@@ -165,13 +166,13 @@ TEST(CheckLink, nothing_is_said_of_a_switch_where_latency_decides) {
   MeasuredLink small = of(0.28, 8);
   small.bytes = Bytes(8192);
   small.latency_share = 0.95;
-  EXPECT_THAT(check_link(small, kTable[0], kTable).text, Not(HasSubstr("NVLS")));
-  EXPECT_THAT(check_link(small, kTable).text, Not(HasSubstr("NVLS")));
+  EXPECT_THAT(check_link(small, kInside[0], kInside).text, Not(HasSubstr("NVLS")));
+  EXPECT_THAT(check_link(small, kInside).text, Not(HasSubstr("NVLS")));
   MeasuredLink large = of(360, 8);
   large.latency_share = 0.6;
-  EXPECT_THAT(check_link(large, kTable[0], kTable).text, Not(HasSubstr("NVLS")));
+  EXPECT_THAT(check_link(large, kInside[0], kInside).text, Not(HasSubstr("NVLS")));
   large.latency_share = 0.01;
-  EXPECT_THAT(check_link(large, kTable[0], kTable).text, HasSubstr("NVLS does not run"));
+  EXPECT_THAT(check_link(large, kInside[0], kInside).text, HasSubstr("NVLS does not run"));
 }
 
 std::vector<std::string> likes(const LinkCheck& check) {
@@ -216,8 +217,8 @@ TEST(CheckLink, between_nodes_sockets_come_first_where_they_give_as_much) {
 }
 
 TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
-  EXPECT_THAT(check_link(of(0.01), kTable).text, HasSubstr("No link of the table"));
-  const LinkCheck check = check_link(of(20), kTable);
+  EXPECT_THAT(check_link(of(0.01), kInside).text, HasSubstr("No link of the table"));
+  const LinkCheck check = check_link(of(20), kInside);
   EXPECT_THAT(check.text, HasSubstr("- pcie4-p2p"));
   EXPECT_THAT(check.text, testing::Not(HasSubstr("- nvlink4")));
   expect_80_columns(check.text);
@@ -226,14 +227,14 @@ TEST(CheckLink, without_a_name_the_links_it_may_be_are_listed) {
 TEST(CheckLink, copies_are_held_against_one_direction_of_the_link) {
   MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(396e9)};
   copies.copies = true;
-  EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::within);
+  EXPECT_EQ(check_link(copies, kInside[0], kInside).standing, Standing::within);
   copies.bus_bandwidth = BytesPerSecond(100e9);
-  EXPECT_EQ(check_link(copies, kTable[0], kTable).standing, Standing::below);
+  EXPECT_EQ(check_link(copies, kInside[0], kInside).standing, Standing::below);
 }
 
 TEST(CheckLink, a_topology_matrix_gives_the_slowest_path_and_what_to_expect) {
-  const LinkCheck check =
-      expected_of_paths({{"X", "PHB", "SYS"}, {"PHB", "X", "SYS"}, {"SYS", "SYS", "X"}}, 2, kTable);
+  const LinkCheck check = expected_of_paths(
+      {{"X", "PHB", "SYS"}, {"PHB", "X", "SYS"}, {"SYS", "SYS", "X"}}, 2, kInside);
   const std::string& text = check.text;
   ASSERT_TRUE(check.paths);
   EXPECT_EQ(check.paths->slowest, "SYS");
@@ -242,8 +243,9 @@ TEST(CheckLink, a_topology_matrix_gives_the_slowest_path_and_what_to_expect) {
   EXPECT_THAT(text, HasSubstr("- pcie4-p2p"));
   EXPECT_THAT(text, HasSubstr("2 NICs"));
   expect_80_columns(text);
-  EXPECT_THAT(expected_of_paths({{"X", "NV18"}, {"NV18", "X"}}, 0, kTable).text, HasSubstr("NV18"));
-  EXPECT_THAT(expected_of_paths({{"X"}}, 0, kTable).text, HasSubstr("no link to check"));
+  EXPECT_THAT(expected_of_paths({{"X", "NV18"}, {"NV18", "X"}}, 0, kInside).text,
+              HasSubstr("NV18"));
+  EXPECT_THAT(expected_of_paths({{"X"}}, 0, kInside).text, HasSubstr("no link to check"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using test::run_of;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string text_for(const Options& options) {
+std::string diagnosis_text(const Options& options) {
   std::string text = text_of(diagnose(options, test::diagnose_resolvers()));
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -55,7 +55,7 @@ TEST(Diagnose, a_step_the_link_explains_is_communications) {
 }
 
 TEST(Diagnose, the_link_that_it_would_take_is_held_against_the_one_that_was_named) {
-  EXPECT_THAT(text_for(run_over("0.5GB/s,10us", "10GB/s,10us")),
+  EXPECT_THAT(diagnosis_text(run_over("0.5GB/s,10us", "10GB/s,10us")),
               HasSubstr("5.0 % of 10GB/s,10us's"));
 }
 
@@ -69,19 +69,19 @@ TEST(Diagnose, where_there_is_nothing_to_explain_no_cause_is_listed) {
   o.params = "350M";
   o.links = {"1GB/s,10us"};
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::none);
-  EXPECT_THAT(text_for(o), Not(HasSubstr("explains ")));
+  EXPECT_THAT(diagnosis_text(o), Not(HasSubstr("explains ")));
 }
 
 TEST(Diagnose, a_step_the_link_does_not_explain_is_not) {
   const Options o = run_over("0.5GB/s,10us", "10GB/s,10us");
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::unexplained);
   EXPECT_TRUE(diagnosed(o).diagnosis.not_communication);
-  EXPECT_THAT(text_for(o), HasSubstr("It is not communication: over 10GB/s,10us"));
-  EXPECT_THAT(text_for(o), HasSubstr("busy4="));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("It is not communication: over 10GB/s,10us"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("busy4="));
 }
 
 TEST(Diagnose, a_link_named_slower_than_it_is_is_told) {
-  const std::string text = text_for(run_over("3GB/s,10us", "1GB/s,10us"));
+  const std::string text = diagnosis_text(run_over("3GB/s,10us", "1GB/s,10us"));
   EXPECT_THAT(text, HasSubstr("more than all of that: the link is faster than it was named"));
 }
 
@@ -103,9 +103,9 @@ TEST(Diagnose, a_network_counts_by_its_parameters) {
   o.networks = {"mlp:width=1024"};
   not_diagnosed(o, {"--network", "--params"});
   o.params.reset();
-  EXPECT_THAT(text_for(o), HasSubstr("For 8.46M parameters it would take, if the link took "
-                                     "all of it, a link of"));
-  EXPECT_THAT(text_for(o), HasSubstr("bus bandwidth and 10.0 us latency (assumed)"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("For 8.46M parameters it would take, if the link took "
+                                           "all of it, a link of"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("bus bandwidth and 10.0 us latency (assumed)"));
 }
 
 TEST(Diagnose, many_slow_messages_are_latency) {
@@ -116,8 +116,8 @@ TEST(Diagnose, a_pair_below_any_link_is_a_fault) {
   // 3 s on one GPU, 56 s on two (case U029).
   Options o = run_of("t1=3s,t2=56s");
   o.params = "100M";
-  EXPECT_THAT(text_for(o), HasSubstr("below any working PCIe link"));
-  EXPECT_THAT(text_for(o), HasSubstr("0.107x of 2"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("below any working PCIe link"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("0.107x of 2"));
 }
 
 TEST(Diagnose, equal_wall_times_name_no_rank) {
@@ -125,25 +125,26 @@ TEST(Diagnose, equal_wall_times_name_no_rank) {
   Options o = run_of("t4=362.1ms");
   o.rank_wall = "293ms,292.2ms,293ms,293.1ms";
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::unexplained);
-  const std::string text = text_for(o);
+  const std::string text = diagnosis_text(o);
   EXPECT_THAT(text, HasSubstr("name no rank"));
   EXPECT_THAT(text, Not(HasSubstr("rank 1")));
   o.rank_wall.reset();
   o.rank_compute = "93ms,292.2ms,93ms,93.1ms";
-  EXPECT_THAT(text_for(o), HasSubstr("rank 1 computes longer than the median rank by 199 ms"));
+  EXPECT_THAT(diagnosis_text(o),
+              HasSubstr("rank 1 computes longer than the median rank by 199 ms"));
   o.rank_wall = "293ms,292.2ms,293ms,293.1ms";
-  EXPECT_THAT(text_for(o), Not(HasSubstr("--rank-compute"))) << "it is there";
+  EXPECT_THAT(diagnosis_text(o), Not(HasSubstr("--rank-compute"))) << "it is there";
   o.rank_wall.reset();
   o.rank_compute.reset();
   o.rank_data = "10.4ms,10.4ms,199.7ms,10.4ms";
-  EXPECT_THAT(text_for(o), HasSubstr("rank 2 waits for data longer than the median rank by "
-                                     "189 ms"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("rank 2 waits for data longer than the median rank by "
+                                           "189 ms"));
 }
 
 TEST(Diagnose, walls_that_one_synchronised_step_cannot_have_are_questioned) {
   Options o = run_of("t1=57ms,t4=237ms");
   o.rank_wall = "100ms,237ms,100ms,100ms";
-  const std::string text = text_for(o);
+  const std::string text = diagnosis_text(o);
   EXPECT_THAT(text, HasSubstr("differ by 137 %"));
   EXPECT_THAT(text, HasSubstr("not walls of one synchronised step"));
   EXPECT_THAT(text, HasSubstr("What was timed?"));
@@ -154,10 +155,11 @@ TEST(Diagnose, walls_that_one_synchronised_step_cannot_have_are_questioned) {
 TEST(Diagnose, ranks_that_compute_a_fraction_of_one_gpus_step_are_told) {
   Options o = run_of("t1=100ms,t4=150ms");
   o.rank_compute = "20ms,20ms,21ms,20ms";
-  EXPECT_THAT(text_for(o), HasSubstr("Ranks compute 20.0 ms where one GPU's step has it take 100 "
-                                     "ms"));
+  EXPECT_THAT(diagnosis_text(o),
+              HasSubstr("Ranks compute 20.0 ms where one GPU's step has it take 100 "
+                        "ms"));
   o.rank_compute = "80ms,81ms,82ms,80ms";
-  EXPECT_THAT(text_for(o), Not(HasSubstr("Ranks compute")));
+  EXPECT_THAT(diagnosis_text(o), Not(HasSubstr("Ranks compute")));
 }
 
 TEST(Diagnose, rates_are_steps_of_the_batch) {
@@ -170,7 +172,7 @@ TEST(Diagnose, rates_are_steps_of_the_batch) {
   ASSERT_EQ(run.flags.size(), 1U);
   EXPECT_EQ(run.flags[0].gpus, 2);
   EXPECT_EQ(run.judged.gpus, 4);
-  EXPECT_THAT(text_for(o), HasSubstr("The step on 2 GPUs is suspect"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("The step on 2 GPUs is suspect"));
   // Too little time for the update of so many parameters: of the flags that were given.
   o.batch = "1";
   o.params = "17G";
@@ -181,9 +183,9 @@ TEST(Diagnose, a_superlinear_point_is_flagged_and_not_judged) {
   Options o = run_of("r1=13,r2=18,r4=59");
   o.batch = "4";
   EXPECT_EQ(diagnosed(o).judged.gpus, 2);
-  EXPECT_THAT(text_for(o), HasSubstr("more than linear"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("more than linear"));
   o = run_of("t1=100ms,t2=40ms");
-  EXPECT_THAT(text_for(o), Not(HasSubstr("nothing to explain")));
+  EXPECT_THAT(diagnosis_text(o), Not(HasSubstr("nothing to explain")));
   EXPECT_EQ(diagnosed(o).next,
             "the step on 2 GPUs again, with that on one GPU and at the same batch");
 }
@@ -192,7 +194,7 @@ TEST(Diagnose, points_that_need_different_links_are_told) {
   // 0.8, 2.4 and 4.8 s on 8, 16 and 24 GPUs taken as 1, 2 and 3 nodes (case U032).
   Options o = run_of("t1=0.8s,t16=2.4s,t24=4.8s");
   o.params = "640M";
-  EXPECT_THAT(text_for(o), HasSubstr("worse than one link explains"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("worse than one link explains"));
 }
 
 TEST(Diagnose, a_small_message_that_takes_long_waits_for_a_rank) {
@@ -202,9 +204,9 @@ TEST(Diagnose, a_small_message_that_takes_long_waits_for_a_rank) {
   o.links = {"10GB/s,20us"};
   not_diagnosed(o, {"message=", "--gpus"});
   o.gpus = "160";
-  EXPECT_THAT(text_for(o), HasSubstr("waiting for a rank that comes late"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("waiting for a rank that comes late"));
   o.diagnose = "message=1GB,took=205ms";
-  EXPECT_THAT(text_for(o), HasSubstr("it is the transfer"));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("it is the transfer"));
 }
 
 TEST(Diagnose, loader_and_host_have_their_own_evidence) {
@@ -213,7 +215,7 @@ TEST(Diagnose, loader_and_host_have_their_own_evidence) {
   o = run_of("t1=100ms,t4=180ms,data1=5ms,data4=80ms");
   EXPECT_EQ(diagnosed(o).diagnosis.verdict, Cause::loader);
   o = run_of("t1=100ms,t4=110ms,data4=50ms");
-  EXPECT_THAT(text_for(o), HasSubstr("waits for data for 50.0 ms, more than all of that."));
+  EXPECT_THAT(diagnosis_text(o), HasSubstr("waits for data for 50.0 ms, more than all of that."));
   o = run_of("t1=100ms,t4=180ms");
   o.batch = "32";
   o.loader_rate = "711";  // 128 samples in 180 ms

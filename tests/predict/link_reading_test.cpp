@@ -43,8 +43,8 @@ const std::map<std::string_view, std::vector<std::string_view>> kNames{
     {"NVLink 5", {"nvlink5"}}};
 
 TEST(LinkReading, every_kind_has_the_bands_of_its_links_in_the_table) {
-  constexpr const char* kTable = "calibration/links/interconnects.json";
-  const std::vector<Link> table = io::links_from_json(io::read_text(kTable), kTable);
+  constexpr const char* kPath = "calibration/links/interconnects.json";
+  const std::vector<Link> table = io::links_from_json(io::read_text(kPath), kPath);
   std::set<std::string_view> told;
   for (const LinkKind& kind : link_kinds()) {
     if (kind.words == "TCP over 1 Gb/s Ethernet") continue;  // not in the table

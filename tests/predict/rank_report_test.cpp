@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-void refused(std::string_view text, std::initializer_list<std::string_view> words) {
+void report_refused(std::string_view text, std::initializer_list<std::string_view> words) {
   test::expect_input_error([&] { static_cast<void>(rank_times("--rank-compute log", text)); },
                            words);
 }
@@ -26,16 +26,16 @@ TEST(RankReport, is_read_whatever_the_launcher_puts_before_its_lines) {
 }
 
 TEST(RankReport, that_is_incomplete_or_hostile_is_refused_by_line) {
-  refused("", {"--rank-compute log", "no rank's time", "Rank 3: 9.40ms"});
-  refused("Rank 0 9ms\nRank : 9ms\nRank 1:\nrank 0: 9ms\n", {"no rank's time"});
-  refused("Rank 0: 9ms\nRank 0: 9ms\n", {"line 2", "rank 0 again"});
-  refused("Rank 0: 9ms\nRank 2: 9ms\n", {"no time of rank 1", "rank 2"});
-  refused("Rank 0: 9ms\n\nRank 1: -9ms\n", {"line 3", "'-9ms' is negative"});
-  refused("Rank 0: 9\n", {"line 1", "needs a unit"});
-  refused("Rank -1: 9ms\n", {"line 1", "rank -1"});
-  refused("Rank 99999999: 9ms\n", {"line 1", "0 to 65535"});
-  refused("Rank 99999999999999999999: 9ms\n", {"no rank's time"});
-  refused("Rank 0: nan\n", {"line 1", "no finite number"});
+  report_refused("", {"--rank-compute log", "no rank's time", "Rank 3: 9.40ms"});
+  report_refused("Rank 0 9ms\nRank : 9ms\nRank 1:\nrank 0: 9ms\n", {"no rank's time"});
+  report_refused("Rank 0: 9ms\nRank 0: 9ms\n", {"line 2", "rank 0 again"});
+  report_refused("Rank 0: 9ms\nRank 2: 9ms\n", {"no time of rank 1", "rank 2"});
+  report_refused("Rank 0: 9ms\n\nRank 1: -9ms\n", {"line 3", "'-9ms' is negative"});
+  report_refused("Rank 0: 9\n", {"line 1", "needs a unit"});
+  report_refused("Rank -1: 9ms\n", {"line 1", "rank -1"});
+  report_refused("Rank 99999999: 9ms\n", {"line 1", "0 to 65535"});
+  report_refused("Rank 99999999999999999999: 9ms\n", {"no rank's time"});
+  report_refused("Rank 0: nan\n", {"line 1", "no finite number"});
 }
 
 }  // namespace

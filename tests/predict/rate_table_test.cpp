@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-void refused(std::string_view text, std::initializer_list<std::string_view> words) {
+void table_refused(std::string_view text, std::initializer_list<std::string_view> words) {
   test::expect_input_error([&] { static_cast<void>(rate_table("--diagnose log", text)); }, words);
 }
 
@@ -42,17 +42,17 @@ TEST(RateTable, without_a_plan_takes_its_one_line) {
 
 TEST(RateTable, that_is_incomplete_or_hostile_is_refused_by_line) {
   const std::string head = "bench Plan metric GPU1 GPU2\n";
-  refused("", {"--diagnose log", "no table of rates", "bench Plan metric GPU1 GPU2"});
-  refused("GPU1 GPU2\na 1 2\n", {"no table of rates"});
-  refused(head, {"no line under"});
-  refused(head + "bert train_rate 1 2\n", {"names a plan in no line", "side by side"});
-  refused(head + "a DDP train_rate 1 2\nb DDP train_rate 1 2\n", {"2 benchmarks", "a, b"});
-  refused(head + "a train_rate 1 2\nb 2\n", {"line 3", "2 words of 5"});
-  refused(head + "a DDP train_rate 1 x\n", {"line 2", "'x'"});
-  refused(head + "a DDP train_rate 1 -2\n", {"line 2", "'-2'"});
-  refused(head + "a DDP train_time 1 2\n", {"line 2", "train_time", "rate"});
-  refused("bench GPU0 GPU2\n", {"line 1", "GPU0"});
-  refused("bench GPU2 GPU2\n", {"line 1", "two columns"});
+  table_refused("", {"--diagnose log", "no table of rates", "bench Plan metric GPU1 GPU2"});
+  table_refused("GPU1 GPU2\na 1 2\n", {"no table of rates"});
+  table_refused(head, {"no line under"});
+  table_refused(head + "bert train_rate 1 2\n", {"names a plan in no line", "side by side"});
+  table_refused(head + "a DDP train_rate 1 2\nb DDP train_rate 1 2\n", {"2 benchmarks", "a, b"});
+  table_refused(head + "a train_rate 1 2\nb 2\n", {"line 3", "2 words of 5"});
+  table_refused(head + "a DDP train_rate 1 x\n", {"line 2", "'x'"});
+  table_refused(head + "a DDP train_rate 1 -2\n", {"line 2", "'-2'"});
+  table_refused(head + "a DDP train_time 1 2\n", {"line 2", "train_time", "rate"});
+  table_refused("bench GPU0 GPU2\n", {"line 1", "GPU0"});
+  table_refused("bench GPU2 GPU2\n", {"line 1", "two columns"});
   std::mt19937_64 random(7);
   const std::string alphabet = "aGPU12 \n\t|-.xDtrate\0\xff";
   for (int round = 0; round < 5000; ++round) {

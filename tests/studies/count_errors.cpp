@@ -11,7 +11,7 @@
 namespace ddpx::study {
 namespace {
 
-using Rows = std::vector<CountRow>;
+using CountRows = std::vector<CountRow>;
 
 constexpr double kWanted = 0.9;
 
@@ -31,10 +31,10 @@ bool inside(const CountRow& row, const CarryOver& carry) {
   return std::abs(std::log(forecast.time / row.measured)) <= width;
 }
 
-double covered(const std::vector<Rows>& machines, const CarryOver& carry) {
+double covered(const std::vector<CountRows>& machines, const CarryOver& carry) {
   double sum = 0;
   double counted = 0;
-  for (const Rows& rows : machines) {
+  for (const CountRows& rows : machines) {
     if (rows.empty()) continue;
     double held = 0;
     for (const CountRow& row : rows) held += inside(row, carry) ? 1 : 0;
@@ -45,7 +45,7 @@ double covered(const std::vector<Rows>& machines, const CarryOver& carry) {
 }
 
 // The least value of `constant` that covers enough: more error never covers less.
-void widen(const std::vector<Rows>& machines, CarryOver& carry, double CarryOver::*constant) {
+void widen(const std::vector<CountRows>& machines, CarryOver& carry, double CarryOver::*constant) {
   constexpr double kMost = 2;
   double low = 0;
   double high = kMost;
@@ -58,8 +58,8 @@ void widen(const std::vector<Rows>& machines, CarryOver& carry, double CarryOver
   carry.*constant = high;
 }
 
-Rows from_1_mib(const Rows& rows, bool large) {
-  Rows some;
+CountRows from_1_mib(const CountRows& rows, bool large) {
+  CountRows some;
   for (const CountRow& row : rows) {
     if ((row.bytes >= Bytes(kMiB)) == large) some.push_back(row);
   }
@@ -68,9 +68,9 @@ Rows from_1_mib(const Rows& rows, bool large) {
 
 }  // namespace
 
-CarryOver with_errors(const std::vector<Rows>& machines, CarryOver carry) {
-  std::vector<Rows> protocol(machines.size());
-  std::vector<Rows> others(machines.size());
+CarryOver with_errors(const std::vector<CountRows>& machines, CarryOver carry) {
+  std::vector<CountRows> protocol(machines.size());
+  std::vector<CountRows> others(machines.size());
   for (std::size_t m = 0; m < machines.size(); ++m) {
     for (const CountRow& row : machines[m])
       (protocol_share(row, carry) > 1 - 1e-9 ? protocol : others)[m].push_back(row);
@@ -84,14 +84,14 @@ CarryOver with_errors(const std::vector<Rows>& machines, CarryOver carry) {
 
 std::string count_errors(const std::vector<Sweep>& sweeps) {
   const CarryOver& shipped = carry_over(Topology::nvlink);
-  std::vector<Rows> all;
+  std::vector<CountRows> all;
   std::string text =
       "machine    rows from 1 MiB  covered  below  covered  nine in ten: error  protocol\n";
-  const auto line = [&](const std::string& name, const std::vector<Rows>& machines) {
-    std::vector<Rows> large;
-    std::vector<Rows> small;
+  const auto line = [&](const std::string& name, const std::vector<CountRows>& machines) {
+    std::vector<CountRows> large;
+    std::vector<CountRows> small;
     std::size_t counts[2] = {0, 0};
-    for (const Rows& rows : machines) {
+    for (const CountRows& rows : machines) {
       large.push_back(from_1_mib(rows, true));
       small.push_back(from_1_mib(rows, false));
       counts[0] += large.back().size();

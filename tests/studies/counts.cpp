@@ -68,13 +68,8 @@ void fit(const std::string& machine, const Tables& tables, Fitted& fitted) {
   }
 }
 
-struct Judged {
-  Errors large;  // from 1 MiB on
-  Errors small;
-};
-
 void judge(const std::string& machine, const Tables& tables, const CarryOver& carry,
-           std::map<std::string, Judged>& groups) {
+           std::map<std::string, SizeErrors>& groups) {
   Link link;
   link.topology = machine == "l40s" ? Topology::pcie : Topology::nvlink;
   if (machine == "h200") link.peak = BytesPerSecond(450e9);
@@ -90,7 +85,7 @@ void judge(const std::string& machine, const Tables& tables, const CarryOver& ca
         by_switch(machine, row.to.kind, row.to.ranks)
             ? "H200, all-reduce to 8 (NVLS)"
             : fmt::format("{}, {} to {}", machine, row.from.ranks, row.to.ranks);
-    Judged& group = groups[key];
+    SizeErrors& group = groups[key];
     (row.bytes < kMiB ? group.small : group.large).add(error, inside);
   }
 }
@@ -158,8 +153,8 @@ struct OtherRule {
 constexpr OtherRule kLarge{0.00, 0.29};
 constexpr OtherRule kGenerations{0.036, 0.087};
 
-Judged of_nvswitch(const std::map<std::string, Judged>& groups) {
-  Judged all;
+SizeErrors of_nvswitch(const std::map<std::string, SizeErrors>& groups) {
+  SizeErrors all;
   for (const auto& [name, group] : groups) {
     if (name.starts_with("H200") || name.starts_with("l40s")) continue;
     all.large.append(group.large);
@@ -169,8 +164,8 @@ Judged of_nvswitch(const std::map<std::string, Judged>& groups) {
 }
 
 // `errors`: those that the rule makes of either judged machine; `by_the_other`: judged by them.
-std::string errors_text(const std::string& errors, const Judged& by_the_other,
-                        const Judged& by_large, const Judged& by_generations) {
+std::string errors_text(const std::string& errors, const SizeErrors& by_the_other,
+                        const SizeErrors& by_large, const SizeErrors& by_generations) {
   const CarryOver& shipped = carry_over(Topology::nvlink);
   return fmt::format(
       "\n\nThe intervals of NVSwitch machines follow a rule: one standard error is {:.2f} in "
@@ -213,10 +208,10 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
       "shipped constants for PCIe. Coverage is of the 90 % interval.\n\n"
       "| machine, GPUs | rows | mean | median | 95th percentile | covered | below 1 MiB: mean | "
       "covered |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
-  std::map<std::string, Judged> groups;
-  std::map<std::string, Judged> by_the_other;
-  std::map<std::string, Judged> by_large;
-  std::map<std::string, Judged> by_generations;
+  std::map<std::string, SizeErrors> groups;
+  std::map<std::string, SizeErrors> by_the_other;
+  std::map<std::string, SizeErrors> by_large;
+  std::map<std::string, SizeErrors> by_generations;
   std::string constants;
   std::string errors;
   for (const std::string machine : {"a100", "h200"}) {
@@ -232,7 +227,7 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
     errors += fmt::format("{}the {} alone would have {:.2f} and {:.2f}", errors.empty() ? "" : ", ",
                           other == "h200" ? "H200" : "A100", carry.error, carry.protocol_error);
     judge(machine, tables, carry, by_the_other);
-    const auto judge_by = [&](const OtherRule& rule, std::map<std::string, Judged>& judged) {
+    const auto judge_by = [&](const OtherRule& rule, std::map<std::string, SizeErrors>& judged) {
       carry.error = rule.error;
       carry.protocol_error = rule.protocol_error;
       judge(machine, tables, carry, judged);
@@ -241,8 +236,8 @@ std::string counts_study(const std::vector<Sweep>& sweeps) {
     judge_by(kGenerations, by_generations);
   }
   judge("l40s", tables, carry_over(Topology::pcie), groups);
-  const Judged nvswitch = of_nvswitch(groups);
-  Judged pcie;
+  const SizeErrors nvswitch = of_nvswitch(groups);
+  SizeErrors pcie;
   const auto line = [&](const std::string& name, const Errors& large, const Errors& small) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, large.values.size(),
                         percent(large.mean()), percent(large.quantile(0.5)),

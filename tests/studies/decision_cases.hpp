@@ -53,6 +53,8 @@ class Verdicts {
   std::size_t misses_ = 0;
 };
 
+inline constexpr double kGb = 1e9;  // bytes, of a rate in GB/s
+
 // A model known by its step on one GPU.
 struct Question {
   std::string gpu;

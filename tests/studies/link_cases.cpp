@@ -19,8 +19,6 @@
 namespace ddpx::study {
 namespace {
 
-constexpr double kGb = 1e9;
-
 Link figures(double gb_per_s, std::string_view latency) {
   return link_named(fmt::format("{}GB/s,{}", gb_per_s, latency));
 }

@@ -19,8 +19,7 @@
 namespace ddpx::study {
 namespace {
 
-constexpr double kGb = 1e9;
-constexpr double kMiB = 1 << 20;
+constexpr double kMebibyte = kMiB.value();
 
 Link link_of_log(const std::string& file) {
   std::ostringstream unused;
@@ -77,18 +76,18 @@ void logs(const Reports& reports, Verdicts& v) {
   const Link falling = link_of_log("U072.txt");
   double best = 0;
   double best_bytes = 0;
-  for (double bytes = kMiB; bytes <= 512 * kMiB; bytes *= 2) {
+  for (double bytes = kMebibyte; bytes <= 512 * kMebibyte; bytes *= 2) {
     const double rate = bus(falling, bytes, 24);
     if (rate > best) best_bytes = bytes;
     best = std::max(best, rate);
   }
   v.number("U062", "bucket with the most bus bandwidth on 24 ranks, MiB", "falls from 64 MiB on",
-           "at most 32", best_bytes / kMiB, 1, 32);
+           "at most 32", best_bytes / kMebibyte, 1, 32);
   const Link dipping = link_of_log("U063.txt");
   double off = 0;
   for (const Curve& curve : dipping.curves) {
     for (const CurvePoint& point : curve.points()) {
-      if (point.bytes.value() != 128 * kMiB) continue;
+      if (point.bytes.value() != 128 * kMebibyte) continue;
       double line = 1e9;
       for (const ProtocolLine& l : curve.lines())
         line = std::min(line, (l.latency.value + point.bytes / l.bandwidth.value).value());

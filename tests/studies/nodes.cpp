@@ -57,13 +57,8 @@ const Sweep& named(const std::vector<Sweep>& sweeps, std::string_view name) {
   throw std::runtime_error("no sweep " + std::string(name));
 }
 
-struct Judged {
-  Errors large;
-  Errors small;
-};
-
-Judged judge(const Link& link, const Sweep& sweep) {
-  Judged judged;
+SizeErrors judge(const Link& link, const Sweep& sweep) {
+  SizeErrors judged;
   for (const CurvePoint& point : sweep.points) {
     const CollectivePrice forecast = price(link, sweep.call(point.bytes));
     const double error = forecast.time / point.time - 1.0;
@@ -84,14 +79,14 @@ std::string cells(const Errors& errors) {
                      100 * signs[signs.size() / 2], percent(covered));
 }
 
-constexpr std::string_view kHead =
+constexpr std::string_view kErrorColumns =
     " | ranks | mean from 1 MiB | signed median | covered | mean below | signed median | covered "
     "|\n"
     "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
 Link table_link(std::string_view name) { return io::find_link(name, Machine{}).link; }
 
-Judged judge(const Stated& stated, const std::vector<Sweep>& sweeps, double error) {
+SizeErrors judge(const Stated& stated, const std::vector<Sweep>& sweeps, double error) {
   const Sweep& sweep = named(sweeps, stated.sweep);
   return judge(two_level(table_link(stated.inside), table_link(stated.between),
                          {sweep.nodes, sweep.ranks / sweep.nodes}, stated.nics, error),
@@ -126,13 +121,13 @@ std::string nodes_study(const std::vector<Sweep>& sweeps) {
       "nvlink4 "
       "--inter-link infiniband-ndr`), against the sweeps whose sources state both:\n\n| sweep, "
       "links" +
-      std::string(kHead);
+      std::string(kErrorColumns);
   Errors large;
   Errors small;
   for (const Stated& stated : kStated) {
     const Sweep& sweep = named(sweeps, stated.sweep);
     const double error = error_of_others(sweeps, stated.cluster);
-    const Judged judged = judge(stated, sweeps, error);
+    const SizeErrors judged = judge(stated, sweeps, error);
     large.append(judged.large);
     small.append(judged.small);
     text +=
@@ -163,7 +158,7 @@ std::string nodes_study(const std::vector<Sweep>& sweeps) {
       "\nFrom a measured cluster to another count of the same machines (the curve carried "
       "over):\n\n| "
       "from, to" +
-      std::string(kHead);
+      std::string(kErrorColumns);
   Errors carried_large;
   Errors carried_small;
   for (const Series& series : kSeries) {
@@ -173,7 +168,7 @@ std::string nodes_study(const std::vector<Sweep>& sweeps) {
     link.name = from.name;
     link.topology = Topology::network;
     link.curves.push_back(curve_of(from.call(), from.points));
-    const Judged judged = judge(link, to);
+    const SizeErrors judged = judge(link, to);
     carried_large.append(judged.large);
     carried_small.append(judged.small);
     text += fmt::format("| {} to {} | {} to {} |{}{}\n", from.name, to.name, from.ranks, to.ranks,

@@ -47,6 +47,12 @@ struct Errors {
   [[nodiscard]] double quantile(double q) const;  // of the absolute values
 };
 
+// Those of large and of small messages.
+struct SizeErrors {
+  Errors large;  // from 1 MiB on
+  Errors small;
+};
+
 // "6.7 %".
 [[nodiscard]] std::string percent(double fraction);
 

@@ -13,6 +13,14 @@ inline const Network& three_layers() {
   return kNetwork;
 }
 
+// The same, each layer a block that FSDP gathers alone.
+inline Network three_blocks() {
+  Network network = three_layers();
+  for (std::size_t i = 0; i < network.layers.size(); ++i)
+    network.layers[i].block = static_cast<int>(i);
+  return network;
+}
+
 inline Machine three_layer_machine() { return machine_for(three_layers(), 1); }
 
 inline Step step(const Machine& machine, const Link& link, const Job& job,

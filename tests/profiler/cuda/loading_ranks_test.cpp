@@ -17,9 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLate{2};
 constexpr double kIssuing = 1.0;  // seconds; hundreds of launches take some milliseconds
-constexpr std::size_t kRows = 8;
+constexpr std::size_t kFewRows = 8;
 constexpr std::size_t kColumns = 32;
-constexpr std::size_t kElements = kRows * kColumns;
+constexpr std::size_t kElements = kFewRows * kColumns;
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = Clock::now();
@@ -53,7 +53,7 @@ TEST(Loading, kernels_are_issued_while_a_collective_waits_for_its_peer) {
   };
   std::vector<std::function<void()>> kernels;
   for (const std::size_t begin : {0, 1}) {
-    const engine::Slice labels = slice(DType::fp32, kRows, 0);
+    const engine::Slice labels = slice(DType::fp32, kFewRows, 0);
     const engine::Slice loss = slice(DType::fp32, 1, 0);
     const engine::Slice full = slice(DType::fp32, kElements, begin);
     const engine::Slice count = slice(DType::fp32, engine::kAdamWCountElements, 0);
@@ -93,7 +93,7 @@ TEST(Loading, a_product_of_a_new_shape_is_issued_when_the_device_has_run_dry) {
   const engine::Buffer x = device.allocate(kElements, DType::fp32);
   const engine::Buffer w = device.allocate(kColumns * kColumns, DType::fp32);
   const engine::Buffer y = device.allocate(kElements, DType::fp32);
-  const Product product{Pass::forward, DType::fp32, kRows, kColumns, kColumns};
+  const Product product{Pass::forward, DType::fp32, kFewRows, kColumns, kColumns};
   const auto issue = [&] { device.product(product, x.all(), w.all(), y.all()); };
   const double late = std::chrono::duration<double>(kLate).count();
   EXPECT_GT(beside_a_waiting_collective(issue), 0.5 * late);

@@ -16,13 +16,12 @@ namespace {
 
 using engine::difference;
 using engine::kRate;
+using engine::kSteps;
 using engine::native_job;
 using engine::small_network;
 using engine::train;
 using engine::Trained;
 using engine::with;
-
-constexpr int kSteps = 6;
 
 class Autocast : public testing::Test {
  protected:

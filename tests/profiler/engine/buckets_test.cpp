@@ -13,15 +13,12 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 
-// Two layers of four, three classes. Arrival: head bias 3, head weight 12, fc1 bias 4, weight 16,
-// fc0 bias 4, weight 16. Bytes: 12 48 16 64 16 64.
-Network tiny() { return mlp({.width = 4, .depth = 2, .classes = 3}); }
-
-// The calls of one step that match the words.
+// The calls of one step of the tiny network that match the words. Its gradients arrive as head bias
+// 3, head weight 12, fc1 bias 4, weight 16, fc0 bias 4, weight 16. Bytes: 12 48 16 64 16 64.
 std::vector<std::string> calls(const Strategy& strategy, const std::vector<std::string>& words,
                                int ranks = 2) {
   MockDevice device(ranks);
-  Trainer trainer(device, tiny(), native_job(ranks, 2, strategy), kRate);
+  Trainer trainer(device, tiny_network(), native_job(ranks, 2, strategy), kRate);
   DeviceBatches batches(device, trainer.layout(), 2,
                         static_cast<std::size_t>(strategy.micro_batches));
   device.log.clear();
@@ -76,7 +73,7 @@ TEST(Buckets,
 
 TEST(Buckets, the_optimizer_comes_last_and_is_one_kernel_over_all_parameters) {
   MockDevice device(2);
-  Trainer trainer(device, tiny(), native_job(2, 2), kRate);
+  Trainer trainer(device, tiny_network(), native_job(2, 2), kRate);
   DeviceBatches batches(device, trainer.layout(), 2, 1);
   trainer.step(batches.all());
   EXPECT_EQ(device.log.back(), "sgd 55");
@@ -116,7 +113,7 @@ TEST(Buckets, one_rank_has_no_buckets) {
 
 TEST(Buckets, steps_after_the_first_are_alike) {
   MockDevice device(2);
-  Trainer trainer(device, tiny(), native_job(2, 2, two_buckets()), kRate);
+  Trainer trainer(device, tiny_network(), native_job(2, 2, two_buckets()), kRate);
   DeviceBatches batches(device, trainer.layout(), 2, 1);
   device.log.clear();
   trainer.step(batches.all());

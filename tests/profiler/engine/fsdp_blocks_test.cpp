@@ -13,9 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 
-// Blocks of 20, 20 and 15 parameters: on two ranks padded to 24, 24 and 16.
-Network tiny() { return mlp({.width = 4, .depth = 2, .classes = 3}); }
-
 Strategy blocks(bool reshard, int k = 1) {
   Strategy strategy;
   strategy.sharding = Sharding::fsdp_block;
@@ -24,9 +21,10 @@ Strategy blocks(bool reshard, int k = 1) {
   return strategy;
 }
 
-std::vector<std::string> calls(const Job& job, const std::vector<std::string>& words) {
+// Of the tiny network, whose blocks of 20, 20 and 15 parameters two ranks pad to 24, 24 and 16.
+std::vector<std::string> calls_of(const Job& job, const std::vector<std::string>& words) {
   MockDevice device(2, 1);
-  Trainer trainer(device, tiny(), job, kRate);
+  Trainer trainer(device, tiny_network(), job, kRate);
   DeviceBatches batches(device, trainer.layout(), 2,
                         static_cast<std::size_t>(job.strategy.micro_batches));
   device.log.clear();
@@ -79,7 +77,7 @@ TEST(FsdpBlocks, gather_the_next_block_while_one_computes_and_scatter_each_as_it
                                           "wait compute",  //
                                           "sgd 32"};
   expected.insert(expected.end(), backward.begin(), backward.end());
-  EXPECT_THAT(calls(native_job(2, 2, blocks(true)), kSeen), ElementsAreArray(expected));
+  EXPECT_THAT(calls_of(native_job(2, 2, blocks(true)), kSeen), ElementsAreArray(expected));
 }
 
 TEST(FsdpBlocks, gather_nothing_again_without_resharding) {
@@ -100,23 +98,23 @@ TEST(FsdpBlocks, gather_nothing_again_without_resharding) {
                                           "wait compute",  //
                                           "sgd 32"};
   expected.insert(expected.end(), backward.begin(), backward.end());
-  EXPECT_THAT(calls(native_job(2, 2, blocks(false)), kSeen), ElementsAreArray(expected));
+  EXPECT_THAT(calls_of(native_job(2, 2, blocks(false)), kSeen), ElementsAreArray(expected));
 }
 
 TEST(FsdpBlocks, add_the_shards_of_later_micro_batches) {
-  EXPECT_THAT(calls(native_job(2, 2, blocks(false, 2)), {"reduce_", "add ", "sgd"}),
+  EXPECT_THAT(calls_of(native_job(2, 2, blocks(false, 2)), {"reduce_", "add ", "sgd"}),
               ElementsAre("reduce_scatter 16", "reduce_scatter 24", "reduce_scatter 24",  //
                           "reduce_scatter 16", "add 8", "reduce_scatter 24", "add 12",
                           "reduce_scatter 24", "add 12", "sgd 32"));
 }
 
 TEST(FsdpBlocks, keep_optimizer_state_of_the_shard_only) {
-  EXPECT_THAT(calls(with(native_job(2, 2, blocks(true)), Optimizer::adamw), {"adamw"}),
+  EXPECT_THAT(calls_of(with(native_job(2, 2, blocks(true)), Optimizer::adamw), {"adamw"}),
               ElementsAre("adamw 32"));
 }
 
 TEST(FsdpBlocks, load_of_any_range_what_lies_in_this_ranks_shard) {
-  const Layout layout(tiny());
+  const Layout layout(tiny_network());
   std::vector<float> flat(layout.parameters());
   for (std::size_t i = 0; i < flat.size(); ++i) flat[i] = static_cast<float>(i + 1);
   for (const int rank : {0, 1}) {

@@ -12,18 +12,10 @@ namespace {
 
 using testing::ElementsAre;
 
-Strategy fsdp(int k = 1) {
-  Strategy strategy;
-  strategy.sharding = Sharding::fsdp_unit;
-  strategy.micro_batches = k;
-  return strategy;
-}
-
 // 55 parameters: on four ranks 14 each, one of padding.
 std::vector<std::string> calls(int k) {
   MockDevice device(4, 1);
-  Trainer trainer(device, mlp({.width = 4, .depth = 2, .classes = 3}), native_job(4, 2, fsdp(k)),
-                  kRate);
+  Trainer trainer(device, tiny_network(), native_job(4, 2, fsdp_unit(k)), kRate);
   DeviceBatches batches(device, trainer.layout(), 2, static_cast<std::size_t>(k));
   device.log.clear();
   trainer.step(batches.all());
@@ -53,7 +45,7 @@ TEST(Fsdp, shares_every_micro_batch_and_adds_the_shards) {
 TEST(Fsdp, one_rank_shards_nothing) {
   MockDevice device(1);
   const Layout layout(small_network());
-  EXPECT_EQ(make_sharing(device, layout, fsdp())->to_update().parameters.elements,
+  EXPECT_EQ(make_sharing(device, layout, fsdp_unit())->to_update().parameters.elements,
             layout.parameters());
 }
 

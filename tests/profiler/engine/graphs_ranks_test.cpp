@@ -14,12 +14,11 @@
 namespace ddpx::test {
 namespace {
 
+using engine::kSteps;
 using engine::native_job;
 using engine::small_network;
 using engine::Trained;
 using engine::with;
-
-constexpr int kSteps = 6;
 
 // What a step issues, or nullopt where the device cannot record it.
 std::optional<Trained> trained(const Job& job, bool replayed) {

@@ -28,12 +28,6 @@ Strategy bucket_view() {
   return strategy;
 }
 
-Strategy fsdp() {
-  Strategy strategy;
-  strategy.sharding = Sharding::fsdp_unit;
-  return strategy;
-}
-
 TEST(Step, gradients_agree_with_finite_differences) {
   const Network network = mlp({.width = 4, .depth = 2, .classes = 3});
   MockDevice device;
@@ -201,8 +195,8 @@ TEST(Step, no_strategy_lets_the_streams_touch_the_same_memory_unordered) {
   half_view.bucket_view = true;
   Strategy off;
   off.sync = false;
-  for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view(), half, half_view, fsdp(),
-                            fsdp_blocks(true), fsdp_blocks(false), off}) {
+  for (Strategy strategy : {Strategy{}, small_buckets(), bucket_view(), half, half_view,
+                            fsdp_unit(), fsdp_blocks(true), fsdp_blocks(false), off}) {
     for (const int k : {1, 2}) {
       strategy.micro_batches = k;
       MockDevice device(2);
@@ -221,7 +215,7 @@ TEST(Step, without_synchronisation_no_collective_is_issued) {
 }
 
 TEST(Step, initialising_tensor_by_tensor_gives_the_initial_parameters_of_the_seed) {
-  for (const Strategy& strategy : {Strategy{}, fsdp(), fsdp_blocks(true)}) {
+  for (const Strategy& strategy : {Strategy{}, fsdp_unit(), fsdp_blocks(true)}) {
     MockDevice device(1);
     Trainer trainer(device, small_network(), native_job(1, 4, strategy), kRate);
     Pulse quiet;

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace ddpx::engine;  // a test's own file
 
-constexpr int kSteps = 100;
-constexpr int kRows = 16;
+constexpr int kReferenceSteps = 100;
+constexpr int kBatchRows = 16;
 constexpr int kMostMicroBatches = 3;
 constexpr std::uint64_t kSeed = 7;
 constexpr float kNoTorch = 77;
@@ -73,8 +73,9 @@ void write_job(int ranks) {
   std::ofstream file(folder() / "job.json");
   file << "{\"width\": " << kShape.width << ", \"depth\": " << kShape.depth
        << ", \"classes\": " << kShape.classes << ", \"ranks\": " << ranks
-       << ", \"steps\": " << kSteps << ", \"rows\": " << kRows << ", \"learning_rate\": " << kRate
-       << ", \"adamw_rate\": " << kAdamWRate << ", \"cases\": [";
+       << ", \"steps\": " << kReferenceSteps << ", \"rows\": " << kBatchRows
+       << ", \"learning_rate\": " << kRate << ", \"adamw_rate\": " << kAdamWRate
+       << ", \"cases\": [";
   const char* separator = "";
   for (const Case& c : cases()) {
     file << separator << "{\"name\": \"" << c.name
@@ -94,8 +95,9 @@ void write_inputs(int ranks) {
   write_job(ranks);
   const Layout layout(mlp(kShape));
   write("parameters.f32", initial_parameters(layout, kSeed));
-  const Samples all = samples(layout, kSeed + 1, 0,
-                              static_cast<std::size_t>(kSteps * ranks * kMostMicroBatches * kRows));
+  const Samples all =
+      samples(layout, kSeed + 1, 0,
+              static_cast<std::size_t>(kReferenceSteps * ranks * kMostMicroBatches * kBatchRows));
   std::vector<float> rows;
   for (std::size_t i = 0; i < all.labels.size(); ++i) {
     const auto begin = all.inputs.begin() + static_cast<std::ptrdiff_t>(i * layout.inputs());
@@ -139,18 +141,18 @@ TEST(Torch, losses_and_weights_equal_those_of_pytorch_from_the_same_weights_and_
 
   for (const Case& c : cases()) {
     const Trained here =
-        train(device, mlp(kShape), with(native_job(ranks, kRows, c.strategy), c.optimizer), kSteps,
-              kSeed);
+        train(device, mlp(kShape), with(native_job(ranks, kBatchRows, c.strategy), c.optimizer),
+              kReferenceSteps, kSeed);
     const std::vector<float> losses = read(c.name + "-losses.f32");
-    ASSERT_EQ(losses.size(), static_cast<std::size_t>(ranks * kSteps)) << c.name;
+    ASSERT_EQ(losses.size(), static_cast<std::size_t>(ranks * kReferenceSteps)) << c.name;
     // Gradients differ in the last place of fp32 before they are rounded to half, and then by one
     // unit of that.
     const double tolerance = c.strategy.compression ? 1e-3 : 1e-5;
     // AdamW divides by the gradient's size: what rounds a small one moves a weight by the same
     // share of the rate.
     const double of_weights = c.optimizer == Optimizer::adamw ? 3e-4 : tolerance;
-    for (int s = 0; s < kSteps; ++s) {
-      const float theirs = losses[static_cast<std::size_t>(device.rank() * kSteps + s)];
+    for (int s = 0; s < kReferenceSteps; ++s) {
+      const float theirs = losses[static_cast<std::size_t>(device.rank() * kReferenceSteps + s)];
       EXPECT_NEAR(here.losses[static_cast<std::size_t>(s)], theirs, tolerance)
           << c.name << ", step " << s;
     }

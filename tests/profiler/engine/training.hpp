@@ -19,6 +19,16 @@ inline constexpr float kAdamWRate = 2e-3F;
 // Odd sizes on purpose: 21*21 weights and 21 biases per layer, five classes.
 inline Network small_network() { return mlp({.width = 21, .depth = 3, .classes = 5}); }
 
+// Two layers of four, three classes: 20, 20 and 15 parameters.
+inline Network tiny_network() { return mlp({.width = 4, .depth = 2, .classes = 3}); }
+
+inline Strategy fsdp_unit(int micro_batches = 1) {
+  Strategy strategy;
+  strategy.sharding = Sharding::fsdp_unit;
+  strategy.micro_batches = micro_batches;
+  return strategy;
+}
+
 inline Job native_job(int ranks, double batch, const Strategy& strategy = {}) {
   Job job;
   job.gpus = ranks;
@@ -47,13 +57,11 @@ inline std::vector<Strategy> synchronised_strategies() {
   first_bucket.buckets = {Bytes(100), Bytes(2500)};
   Strategy view = first_bucket;
   view.bucket_view = true;
-  Strategy fsdp;
-  fsdp.sharding = Sharding::fsdp_unit;
   Strategy blocks;
   blocks.sharding = Sharding::fsdp_block;
   Strategy kept = blocks;
   kept.reshard = false;
-  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp, blocks, kept};
+  return {Strategy{}, explicit_buckets, first_bucket, view, fsdp_unit(), blocks, kept};
 }
 
 // Micro-batches in device memory: samples first, first + rows, ... of a step.
@@ -106,6 +114,9 @@ inline Trained train(Device& device, const Network& network, const Job& job, int
   trained.parameters = trainer.parameters();
   return trained;
 }
+
+// Of a training that is held against another.
+inline constexpr int kSteps = 6;
 
 // The largest difference, relative to the largest value.
 inline double difference(const std::vector<float>& a, const std::vector<float>& b) {

@@ -20,12 +20,11 @@ using cpu::to_half;
 using engine::difference;
 using engine::kRate;
 using engine::kSameToRounding;
+using engine::kSteps;
 using engine::native_job;
 using engine::small_network;
 using engine::train;
 using engine::Trained;
-
-constexpr int kSteps = 6;
 
 // N ranks, K micro-batches, batch B: the weights of one rank at N*K*B.
 TEST(Training, ranks_together_give_the_weights_of_one_rank_with_all_their_samples) {

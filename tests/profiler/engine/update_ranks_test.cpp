@@ -11,6 +11,7 @@
 namespace ddpx::test {
 namespace {
 
+using engine::kSteps;
 using engine::native_job;
 using engine::small_network;
 using engine::train;
@@ -18,7 +19,6 @@ using engine::Trained;
 using engine::with;
 
 constexpr int kUpdates = 12;
-constexpr int kSteps = 6;
 
 // PyTorch's formula, in double from beginning to end.
 struct Reference {
