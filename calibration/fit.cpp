@@ -72,6 +72,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
           host(m, engine).*member = estimate<Seconds>(p);
         };
       };
+      found("sync_s", &HostCosts::sync);
       found("fsdp_adamw_per_tensor_s", &HostCosts::fsdp_adamw_per_tensor);
       found("autocast_per_tensor_s", &HostCosts::autocast_per_tensor);
     }

@@ -63,6 +63,16 @@ class Host(unittest.TestCase):
         self.assertEqual({counts[row] for row in measure.device_rows("auto")}, {1})
 
 
+    def test_on_one_gpu_only_steps_of_one_gpu_run(self):
+        seen = []
+        runner = types.SimpleNamespace(
+            visits=seen.extend, campaign=types.SimpleNamespace(reports=collections.defaultdict(list), context={}, notes=[])
+        )
+        with mock.patch.object(measure, "Runner", lambda *_, **__: runner):
+            measure._Measuring(options(ranks=1), "cuda").host()
+        self.assertEqual({row.gpus for _, _, rows, _ in seen for row in rows}, {1})
+
+
 class Documents(unittest.TestCase):
     def document(self, parts, **samples):
         known = measure.opening(measure.SCHEMA, {})
@@ -76,7 +86,7 @@ class Documents(unittest.TestCase):
             launches=[{"times_s": [1]}],
             steps=[{"engine": "native"}, {"engine": "torch"}],
         )
-        measuring_ = types.SimpleNamespace(device="cuda", samples=samples, device_json=None, context={}, notes=[])
+        measuring_ = types.SimpleNamespace(device="cuda", ranks=2, samples=samples, device_json=None, context={}, notes=[])
         with mock.patch.object(measure, "read_json", lambda *_: known):
             return measure._document(options(add_to="known.json"), measuring_, parts)
 

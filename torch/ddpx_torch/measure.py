@@ -34,7 +34,7 @@ def add_arguments(parser):
     parser.add_argument("--parts", metavar="P,...", help="compute, link, host (default: all; host on GPUs only)")
     parser.add_argument("--add-to", metavar="FILE", help="write FILE's measurements (of ddpx-calibrate --measurements, or of this) with these parts in the place of its own")
     parser.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto", help="(default: GPUs where PyTorch sees one)")
-    parser.add_argument("--ranks", metavar="N", default="2", help="(default: 2)")
+    parser.add_argument("--ranks", metavar="N", default="2", help="(default: 2); 1: one GPU alone, without links")
     parser.add_argument("--transport", action="append", metavar="[NAME=]KIND", help="as for run; every one is a link of its own; repeatable")
     parser.add_argument("--link", metavar="NAME", help="the link's name, with the environment as it is")
     parser.add_argument("--widths", metavar="W,...", help="of products (default: %s; on CPUs %s)" % (WIDTHS["cuda"], WIDTHS["cpu"]))
@@ -66,6 +66,11 @@ HOST_STRATEGIES = ("ddp", "ddp,bucket=0.5KiB", "ddp,bucket=3MiB", "ddp,compress=
 BLOCK_NETWORKS = ("gpt:layers=2,hidden=64,heads=2,sequence=16,vocabulary=64", "gpt:layers=6,hidden=64,heads=2,sequence=16,vocabulary=64")
 BLOCK_BATCH = 8
 HOST_TIMING = {"seconds": 0.2, "repeats": 8}
+# What sharing costs the host where one GPU was measured: fitted to the host of two H200 (docs/results/torch-h200x2), another host
+# has its own.
+BORROWED_SOURCE = "the host of two H200 (docs/results/torch-h200x2); one GPU alone does not say"
+BORROWED = {"sync_s": 4.2e-4, "sync_per_tensor_s": 1.1e-5, "per_bucket_s": 1.04e-4, "hook_per_bucket_s": 2.8e-4, "fsdp_s": 2.2e-3}
+BORROWED_ERROR = 0.5
 # Width, batch and format of one-GPU steps that the device bounds.
 DEVICE_STEPS = ((2048, 1024, "fp32"), (4096, 256, "fp32"), (4096, 1024, "fp32"), (8192, 256, "fp32"), (8192, 1024, "fp32"), (4096, 4096, "bf16"), (8192, 1024, "bf16"), (8192, 4096, "bf16"))
 
@@ -110,7 +115,7 @@ def _step_sample(row, reports):
 class _Measuring:
     def __init__(self, options, device):
         self.options, self.device = options, device
-        self.ranks = count_of("--ranks", options.ranks, 256, 2)
+        self.ranks = count_of("--ranks", options.ranks, 256)
         self.patience = seconds_of("--patience", options.patience)
         self.threads = count_of("--threads", options.threads, 1024)
         numbers = lambda flag, text, most: [count_of(flag, word, most) for word in text.split(",")]
@@ -203,7 +208,7 @@ class _Measuring:
         """Steps so small that the host bounds them, in several process sets, and on one GPU some that the device bounds, in one: they
         say how much longer products take inside a step."""
         link = self.transports[0].name
-        small, large = host_rows(link), device_rows(link)
+        small, large = [row for row in host_rows(link) if row.gpus <= self.ranks], device_rows(link)
         runner = Runner(self.transports, self.device, small + large, HOST_TIMING, self.patience, self.threads, keep_going=True)
         sys.stderr.write("ddpx_torch: measuring the host\n")
         visits = [*visits_of(small + large, 1, None, 1), *visits_of(small, self.processes - 1, None, 2)]
@@ -254,6 +259,11 @@ def _document(options, measuring, parts):
         document["priors"].append({"constant": "kernel_gap_s", "value": 1.5e-6, "relative_error": 0.3, "source": "gaps between kernels in traces of PyTorch steps"})
     if "host" in parts:
         document["priors"] = [p for p in document.get("priors", []) if not str(p.get("constant", "")).startswith("host.torch.")]
+        if measuring.ranks == 1:
+            document["priors"] += [
+                {"constant": f"host.torch.{constant}", "value": value, "relative_error": BORROWED_ERROR, "source": BORROWED_SOURCE}
+                for constant, value in BORROWED.items()
+            ]
     document["context"] = {**document.get("context", {}), **measuring.context}
     document["notes"] = document.get("notes", []) + [f"{', '.join(parts)} measured through PyTorch by ddpx_torch"] + measuring.notes
     return document
@@ -261,9 +271,12 @@ def _document(options, measuring, parts):
 
 def run(options):
     check_writable(options.measurements, "-o")
-    device = choose_device(options, count_of("--ranks", options.ranks, 256, 2))
-    usual = "compute,link" + (",host" if device == "cuda" and not options.add_to else "")
+    ranks = count_of("--ranks", options.ranks, 256)
+    device = choose_device(options, ranks, "--ranks")
+    usual = "compute" + (",link" if ranks > 1 else "") + (",host" if device == "cuda" and not options.add_to else "")
     parts = list_of("--parts", options.parts or ("host" if options.add_to else usual), PARTS)
+    if "link" in parts and ranks == 1:
+        raise InputError("--ranks", "is 1, and a link has two ends; --parts compute,host measures one GPU alone")
     if "host" in parts and device == "cpu":
         raise InputError("--parts", "host is for GPUs; on a CPU the host's work and the model's are one, and products and captures hold both")
     if not options.add_to and "compute" not in parts:

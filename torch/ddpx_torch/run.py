@@ -124,7 +124,7 @@ def check_compiles(flag):
         raise InputError(flag, f"is for PyTorch 2 or newer, and this is {torch.__version__}; leave it out")
 
 
-def choose_device(options, gpus):
+def choose_device(options, gpus, flag="--gpus"):
     from .load import load_torch
 
     torch = load_torch()
@@ -134,7 +134,7 @@ def choose_device(options, gpus):
     if not have:
         return "cpu"
     if gpus > have:
-        raise InputError("--gpus", f"asks for {gpus} GPUs on this host and PyTorch sees {have}; --device cpu trains on CPU ranks")
+        raise InputError(flag, f"asks for {gpus} GPUs on this host and PyTorch sees {have}; --device cpu takes CPU ranks")
     return "cuda"
 
 

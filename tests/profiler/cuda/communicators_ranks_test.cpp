@@ -39,10 +39,13 @@ TEST(Communicators, set_up_and_used_again_and_again_leave_nothing_behind) {
   const Elements all{memory.get(), kElements, DType::fp32};
   Meeting meeting(rank_place().value());
   const auto once = [&] {
-    Communicator communicator(meeting);
-    communicator.issue(Collective::all_reduce, all, all, site.gpu().communication());
-    site.finish();
-    site.barrier();  // none is taken down while a peer still uses it
+    {
+      Communicator communicator(meeting);
+      communicator.issue(Collective::all_reduce, all, all, site.gpu().communication());
+      site.finish();
+      site.barrier();  // none is taken down while a peer still uses it
+    }
+    site.barrier();  // a peer's is gone too where both are on one GPU, whose memory is counted
   };
   constexpr int kBefore = 20;  // libraries have taken what they keep
   for (int i = 0; i < kBefore; ++i) once();
