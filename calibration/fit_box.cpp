@@ -17,8 +17,9 @@ constexpr double kOddShare = 0.03;
 // Pairs through one more switch or bridge lose this much and more.
 constexpr double kOddPair = 0.20;
 
+// printf into a text.
 template <class... Values>
-std::string line(const char* format, Values... values) {
+std::string formatted(const char* format, Values... values) {
   char text[400];
   std::snprintf(text, sizeof text, format, values...);
   return text;
@@ -45,7 +46,7 @@ std::optional<Odd> odd_one(const std::vector<double>& seconds, double share) {
 std::string state_words(const RankLoad& load) {
   std::string text;
   const auto add = [&](const char* format, const std::optional<double>& value) {
-    if (value) text += (text.empty() ? "" : ", ") + line(format, *value);
+    if (value) text += (text.empty() ? "" : ", ") + formatted(format, *value);
   };
   add("%.0f MHz", load.clock_mhz);
   add("%.0f W", load.power_w);
@@ -68,22 +69,22 @@ std::string load_note(const LoadSample& sample) {
   for (const RankLoad& rank : sample.ranks) seconds.push_back(median(settled(rank, sample.clocks)));
   const auto rate = [&](double s) { return sample.product.flops().value() / s / 1e12; };
   const auto slowest = std::max_element(seconds.begin(), seconds.end());
-  std::string text = line(
+  std::string text = formatted(
       "%s products on %zu GPU%s at once, %s:", std::string(name(sample.product.dtype)).c_str(),
       seconds.size(), seconds.size() == 1 ? "" : "s", std::string(name(sample.clocks)).c_str());
   for (std::size_t i = 0; i < seconds.size(); ++i)
-    text += line("%s %.3g", i == 0 ? "" : ",", rate(seconds[i]));
+    text += formatted("%s %.3g", i == 0 ? "" : ",", rate(seconds[i]));
   text += " TFLOP/s";
   if (const auto odd = odd_one(seconds, kOddShare)) {
-    text += line("; GPU %zu is the odd one, %.0f %% slower than the others", odd->index,
-                 100 * odd->excess) +
+    text += formatted("; GPU %zu is the odd one, %.0f %% slower than the others", odd->index,
+                      100 * odd->excess) +
             state_words(sample.ranks[odd->index]);
   } else {
     text += state_words(sample.ranks[static_cast<std::size_t>(slowest - seconds.begin())]);
   }
   std::size_t dropped = 0;
   for (const RankLoad& rank : sample.ranks) dropped += rank.dropped.size();
-  if (dropped > 0) text += line("; %zu slowed windows kept apart", dropped);
+  if (dropped > 0) text += formatted("; %zu slowed windows kept apart", dropped);
   return text;
 }
 
@@ -102,8 +103,8 @@ std::optional<std::string> heat_note(const std::vector<LoadSample>& loads) {
       most = std::max(most, median(settled(rank, sample.clocks)));
     return most / sample.product.flops().value();
   };
-  return line("products of half a minute take %.3f times those of a burst",
-              slowest(*sustained) / slowest(*burst));
+  return formatted("products of half a minute take %.3f times those of a burst",
+                   slowest(*sustained) / slowest(*burst));
 }
 
 std::string pairs_note(const std::vector<PairSample>& pairs) {
@@ -112,17 +113,17 @@ std::string pairs_note(const std::vector<PairSample>& pairs) {
   const auto rate = [&](double s) { return pairs.front().bytes.value() / s / 1e9; };
   const auto [fastest, slowest] = std::minmax_element(seconds.begin(), seconds.end());
   std::string text =
-      line("%zu pair%s of GPUs, each way while both send: %.3g to %.3g GB/s", pairs.size(),
-           pairs.size() == 1 ? "" : "s", rate(*slowest), rate(*fastest));
+      formatted("%zu pair%s of GPUs, each way while both send: %.3g to %.3g GB/s", pairs.size(),
+                pairs.size() == 1 ? "" : "s", rate(*slowest), rate(*fastest));
   if (const auto odd = odd_one(seconds, kOddPair)) {
-    text += line("; GPUs %d and %d are the slowest, %.2f times the others' time",
-                 pairs[odd->index].first, pairs[odd->index].second, 1 + odd->excess);
+    text += formatted("; GPUs %d and %d are the slowest, %.2f times the others' time",
+                      pairs[odd->index].first, pairs[odd->index].second, 1 + odd->excess);
   }
   return text;
 }
 
 std::string size_words(Bytes bytes) {
-  return bytes < kMiB ? line("%.0f KiB", bytes / kKiB) : line("%.0f MiB", bytes / kMiB);
+  return bytes < kMiB ? formatted("%.0f KiB", bytes / kKiB) : formatted("%.0f MiB", bytes / kMiB);
 }
 
 // Both slowdowns, as fit_beside.hpp takes them.
@@ -130,17 +131,18 @@ std::string copy_note(const CopyBesideSample& sample) {
   const auto slowdown = [](const std::vector<double>& beside, const std::vector<double>& alone) {
     return median(beside) / median(alone);
   };
-  return line("%s: a copy of %s beside %s of %s takes %.2f times its time, the collective %.2f%s",
-              sample.link.c_str(), size_words(sample.copy.bytes).c_str(),
-              std::string(name(sample.call.kind)).c_str(), size_words(sample.call.bytes).c_str(),
-              slowdown(sample.copy_beside_seconds, sample.copy_alone_seconds),
-              slowdown(sample.collective_beside_seconds, sample.collective_alone_seconds),
-              sample.kernel_share > 0 ? ", by kernel records" : "");
+  return formatted(
+      "%s: a copy of %s beside %s of %s takes %.2f times its time, the collective %.2f%s",
+      sample.link.c_str(), size_words(sample.copy.bytes).c_str(),
+      std::string(name(sample.call.kind)).c_str(), size_words(sample.call.bytes).c_str(),
+      slowdown(sample.copy_beside_seconds, sample.copy_alone_seconds),
+      slowdown(sample.collective_beside_seconds, sample.collective_alone_seconds),
+      sample.kernel_share > 0 ? ", by kernel records" : "");
 }
 
 std::string run_words(const CollectiveRun& run) {
   return run.algorithm + " " + run.protocol +
-         (run.channels > 0 ? line(" on %d", run.channels) : std::string());
+         (run.channels > 0 ? formatted(" on %d", run.channels) : std::string());
 }
 
 // One note a link, collective and dtype: the sizes from which on NCCL does something else.

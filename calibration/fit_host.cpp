@@ -28,14 +28,14 @@ bool same_work(const StepSample& a, const StepSample& b) {
          a.optimizer == b.optimizer && a.engine == b.engine;
 }
 
-double median(const StepSample& sample) { return summarise(sample.seconds, 0).median; }
+double median_step(const StepSample& sample) { return summarise(sample.seconds, 0).median; }
 
 // The step of the same network on one GPU.
 std::optional<double> alone(const Measurements& measurements, const StepSample& sample) {
   for (const StepSample& other : measurements.steps) {
     if (other.gpus == 1 && other.micro_batches == 1 && other.clocks == Clocks::burst &&
         same_work(other, sample))
-      return median(other);
+      return median_step(other);
   }
   return std::nullopt;
 }
@@ -87,7 +87,8 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
   };
   each([&](const StepSample& sample, double one) {
     const int k = sample.micro_batches;
-    if (sample.gpus == 1 && k > 1) samples.extra.push_back((median(sample) - k * one) / (k - 1));
+    if (sample.gpus == 1 && k > 1)
+      samples.extra.push_back((median_step(sample) - k * one) / (k - 1));
   });
   const double extra = samples.extra.empty() ? 0 : summarise(samples.extra, 0).median;
   each([&](const StepSample& sample, double one) {
@@ -95,19 +96,19 @@ Samples samples_of(const Measurements& measurements, Engine engine, const FitOpt
     const int k = sample.micro_batches;
     const Network network = network_of(sample, options.place);
     const double tensors = static_cast<double>(network.tensor_count());
-    const double excess = median(sample) - k * one - (k - 1) * extra;
+    const double excess = median_step(sample) - k * one - (k - 1) * extra;
     if (sample.strategy.sharding == Sharding::fsdp_block) {
       if (k == 1 && has_blocks(network)) {
         const double further = collective_count(network, sample.strategy) - 2;
         samples.by_block.push_back(
-            {{further, tensors, adamw_tensors(sample, tensors), 1}, excess, median(sample)});
+            {{further, tensors, adamw_tensors(sample, tensors), 1}, excess, median_step(sample)});
       }
     } else if (sample.strategy.sharding != Sharding::none) {
       if (k == 1) samples.fsdp.push_back(excess);
     } else {
       const double buckets = bucket_count(network, sample.strategy);
       (sample.strategy.compression ? samples.hooked : samples.plain)
-          .push_back({{1, tensors, buckets}, excess, median(sample)});
+          .push_back({{1, tensors, buckets}, excess, median_step(sample)});
     }
   });
   return samples;

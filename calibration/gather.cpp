@@ -11,6 +11,7 @@
 #include "io/measurements_json.hpp"
 #include "io/nccl_tests.hpp"
 #include "io/one_line.hpp"
+#include "io/operation_json.hpp"
 #include "model/error.hpp"
 #include "model/topology_of.hpp"
 
@@ -18,15 +19,14 @@ namespace ddpx {
 namespace {
 
 constexpr const char* kUsualLinkName = "link";
-constexpr int kMostChannels = 1024;
 
 int channels_from(const std::string& text) {
   int channels = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), channels);
   if (error != std::errc() || end != text.data() + text.size() || channels < 1 ||
-      channels > kMostChannels) {
+      channels > io::kMostChannels) {
     throw InputError("--channels", io::quoted(text) + " is no whole number from 1 to " +
-                                       std::to_string(kMostChannels));
+                                       std::to_string(io::kMostChannels));
   }
   return channels;
 }

@@ -21,7 +21,6 @@ namespace ddpx {
 namespace {
 
 constexpr const char* kProgram = "ddpx-calibrate";
-constexpr int kDeviceExit = 3;
 // What all GPUs run at once: it fills any, in the format that every one has, for long enough to be
 // its clock's affair.
 constexpr Product kLoad{Pass::forward, DType::fp32, 4096, 8192, 8192};

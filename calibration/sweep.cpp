@@ -82,10 +82,10 @@ BesideSample beside_sample(Backend& backend, const Beside& beside, const std::st
   return sample;
 }
 
-class Sweep {
+class Sweeper {
  public:
-  Sweep(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
-        const SweepHooks& hooks)
+  Sweeper(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
+          const SweepHooks& hooks)
       : backend_(backend), plan_(plan), measurements_(measurements), hooks_(hooks) {
     if (!measurements.links.empty()) link_ = measurements.links.back().name;
     for (const Task& task : plan.tasks) left_ += task.estimate;
@@ -282,7 +282,7 @@ Measurements opened(const Hardware& hardware, const std::string& name) {
 
 void sweep(Backend& backend, const MeasurementPlan& plan, Measurements& measurements,
            const SweepHooks& hooks) {
-  Sweep(backend, plan, measurements, hooks).run();
+  Sweeper(backend, plan, measurements, hooks).run();
 }
 
 }  // namespace ddpx

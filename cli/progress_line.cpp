@@ -10,7 +10,7 @@ namespace ddpx {
 namespace {
 
 // A line longer than the terminal would wrap, and could not be rewritten.
-int columns() {
+int terminal_width() {
   winsize size{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
   return known ? size.ws_col : 80;
@@ -31,7 +31,7 @@ void ProgressLine::show(std::size_t done, std::size_t total, const std::string& 
   if (left > Seconds{}) text += ", about " + std::to_string(std::lround(left.value())) + " s left";
   if (text == last_) return;
   last_ = text;
-  std::fprintf(stderr, "\r\033[K%.*s", columns() - 1, text.c_str());
+  std::fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, text.c_str());
 }
 
 }  // namespace ddpx

@@ -23,7 +23,7 @@ constexpr std::string_view kMachines = "calibration/machines/";
 constexpr std::string_view kLinks = "calibration/links/";
 constexpr std::string_view kExtension = ".json";
 
-bool is_path(std::string_view text) {
+bool is_file_path(std::string_view text) {
   return text == "-" || text.find('/') != std::string_view::npos || text.ends_with(kExtension);
 }
 
@@ -160,7 +160,7 @@ std::vector<std::string> machine_names() {
 }
 
 Machine find_machine(const std::string& name_or_path, std::string_view place) {
-  if (is_path(name_or_path))
+  if (is_file_path(name_or_path))
     return machine_from_json(read_text(name_or_path), shown_path(name_or_path));
   for (const UserFile& file : user_machines()) {  // the user's own machine of that name comes first
     if (file.name == name_or_path) return machine_from_json(read_text(file.path), file.path);

@@ -15,7 +15,7 @@ ProtocolLine line_of(const Reader& from) {
           estimate_of<BytesPerSecond>(from.at("bandwidth_bytes_per_s"), kLinkRate)};
 }
 
-CurvePoint point_of(const Reader& from) {
+CurvePoint curve_point_of(const Reader& from) {
   from.only({"bytes", "time_s", "misfit"});
   CurvePoint point;
   point.bytes = Bytes(from.at("bytes").plausible(kSize));
@@ -31,7 +31,7 @@ std::vector<CurvePoint> points_of(const Reader& from) {
   std::vector<CurvePoint> points;
   std::map<double, std::size_t> first_with;
   for (const Reader& element : from.elements()) {
-    points.push_back(point_of(element));
+    points.push_back(curve_point_of(element));
     const auto [earlier, fresh] =
         first_with.emplace(points.back().bytes.value(), points.size() - 1);
     if (!fresh) {

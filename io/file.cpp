@@ -22,8 +22,6 @@
 namespace ddpx::io {
 namespace {
 
-constexpr std::size_t kLongestPlace = 400;
-
 [[noreturn]] void fail(const std::string& path, std::string_view problem) {
   throw InputError(one_line(path, kLongestPlace), problem);
 }

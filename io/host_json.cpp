@@ -35,9 +35,7 @@ constexpr std::array<OptionalCost, 9> kOptional{
 
 constexpr const char* kSpread = "spread";
 
-constexpr std::array<Engine, 2> kEngines{Engine::native, Engine::torch};
-
-HostCosts costs_of(const Reader& from) {
+HostCosts host_costs_of(const Reader& from) {
   HostCosts costs;
   std::vector<std::string_view> keys;
   keys.reserve(kCosts.size() + kOptional.size() + 1);
@@ -74,7 +72,7 @@ Hosts hosts_of(const Reader& from) {
   Hosts hosts;
   for (const Engine engine : kEngines) {
     if (const auto costs = from.find(name(engine))) {
-      hosts.at(static_cast<std::size_t>(engine)) = costs_of(*costs);
+      hosts.at(static_cast<std::size_t>(engine)) = host_costs_of(*costs);
     }
   }
   return hosts;

@@ -116,7 +116,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice == keys.end()) return;
     const std::string path = path_of(root_, object);
-    refuse((path.empty() ? "" : path + ": ") + "gives " + quoted(*twice) +
+    refuse((path.empty() ? "" : path + ": ") + "gives " + io::quoted(*twice) +
            " twice; keep one of them");
   }
 
@@ -136,7 +136,7 @@ JsonValue parse_json(std::string_view text, std::string_view place) {
   if (begin == std::string_view::npos) throw InputError(place, "is empty; a JSON object is wanted");
   if (body[begin] != '{' && body[begin] != '[') {
     // One character: a log given in its place may begin with a host's name.
-    throw InputError(place, "is not JSON: it begins with " + quoted(body.substr(begin, 1)) +
+    throw InputError(place, "is not JSON: it begins with " + io::quoted(body.substr(begin, 1)) +
                                 " where a JSON object begins with {");
   }
   // The parser takes this byte for the end of the text, and what follows for nothing.

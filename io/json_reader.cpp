@@ -11,16 +11,16 @@ namespace ddpx::io {
 namespace {
 
 // No second, byte or bandwidth lies outside; within, no quotient or product of a few overflows.
-constexpr double kLeast = 1e-18;
-constexpr double kMost = 1e18;
-constexpr std::string_view kRange = "a number from 1e-18 to 1e18";
+constexpr double kLeastNumber = 1e-18;
+constexpr double kMostNumber = 1e18;
+constexpr std::string_view kNumberRange = "a number from 1e-18 to 1e18";
 
 std::string describe(const JsonValue& value) {
   if (const auto* array = value.as<JsonArray>()) {
     return "an array of " + std::to_string(array->size());
   }
   if (value.as<JsonObject>() != nullptr) return "an object";
-  if (const auto* text = value.as<std::string>()) return quoted(*text);
+  if (const auto* text = value.as<std::string>()) return io::quoted(*text);
   return print_compact(value);
 }
 
@@ -71,7 +71,7 @@ void Reader::only(const std::vector<std::string_view>& keys) const {
   for (const auto& member : object()) {
     if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
     const std::vector<std::string> accepted(keys.begin(), keys.end());
-    refuse("has the unknown key " + quoted(member.first) + "; " +
+    refuse("has the unknown key " + io::quoted(member.first) + "; " +
            did_you_mean(member.first, accepted));
   }
 }
@@ -94,14 +94,14 @@ std::vector<Reader> Reader::filled() const {
 double Reader::number() const {
   const auto* value = value_->as<double>();
   if (value == nullptr) refuse_value("a number");
-  if (std::abs(*value) > kMost) refuse_value(kRange);
+  if (std::abs(*value) > kMostNumber) refuse_value(kNumberRange);
   return *value;
 }
 
 double Reader::positive() const {
   const auto* value = value_->as<double>();
   if (value == nullptr || !(*value > 0)) refuse_value("a number above 0");
-  if (*value < kLeast || *value > kMost) refuse_value(kRange);
+  if (*value < kLeastNumber || *value > kMostNumber) refuse_value(kNumberRange);
   return *value;
 }
 

@@ -18,7 +18,7 @@ double ratio(const Reader& measured, double forecast) {
   return value;
 }
 
-JudgedRow row_of(const Reader& from) {
+JudgedRow judged_row_of(const Reader& from) {
   JudgedRow row;
   row.network = from.at("network").label();
   row.link = from.at("link").label();
@@ -48,10 +48,10 @@ std::vector<JudgedRow> judged_rows_from_json(std::string_view text, std::string_
   const Reader root(document);
   const Reader judged = root.at("machine");
   if (judged.label() != machine)
-    judged.refuse("is " + quoted(judged.label()) + ", and the forecast is of " + quoted(machine) +
-                  "; give a validation of that (ddpx-validate --json)");
+    judged.refuse("is " + io::quoted(judged.label()) + ", and the forecast is of " +
+                  io::quoted(machine) + "; give a validation of that (ddpx-validate --json)");
   std::vector<JudgedRow> rows;
-  for (const Reader& row : root.at("rows").filled()) rows.push_back(row_of(row));
+  for (const Reader& row : root.at("rows").filled()) rows.push_back(judged_row_of(row));
   return rows;
 }
 

@@ -57,7 +57,7 @@ std::vector<GenerationCosts> generations_of(const Reader& list) {
   return all;
 }
 
-KernelCosts costs_of(const Reader& from) {
+KernelCosts pass_costs_of(const Reader& from) {
   only_parts_and(from, {"pass", "dtype", "error", "error_outside", "generations"});
   KernelCosts costs;
   costs.pass = from.at("pass").one_of({Pass::forward, Pass::data_gradient, Pass::weight_gradient});
@@ -77,7 +77,7 @@ KernelCosts costs_of(const Reader& from) {
 std::vector<KernelCosts> kernel_costs_of(const Reader& list) {
   std::vector<KernelCosts> all;
   for (const Reader& element : list.filled()) {
-    all.push_back(costs_of(element));
+    all.push_back(pass_costs_of(element));
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       if (all[i].pass == all.back().pass && all[i].dtype == all.back().dtype)
         element.at("pass").refuse_value("a pass that this dtype does not have yet");

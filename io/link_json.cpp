@@ -10,29 +10,27 @@
 namespace ddpx::io {
 namespace {
 
-const std::vector<std::string_view> kMembers = {"name",
-                                                "title",
-                                                "topology",
-                                                "topology_assumed",
-                                                "latency_s",
-                                                "large_latency_s",
-                                                "bandwidth_bytes_per_s",
-                                                "bandwidth_low_bytes_per_s",
-                                                "bandwidth_high_bytes_per_s",
-                                                "peak_bytes_per_s",
-                                                "per_gpu",
-                                                "most_ranks",
-                                                "channels",
-                                                "beside_compute",
-                                                "beside_memory",
-                                                "beside_flops",
-                                                "beside_copies",
-                                                "shared_core",
-                                                "burst_s",
-                                                "curves",
-                                                "source"};
-constexpr int kMostChannels = 1024;
-constexpr int kMostRanks = 1 << 20;
+const std::vector<std::string_view> kLinkMembers = {"name",
+                                                    "title",
+                                                    "topology",
+                                                    "topology_assumed",
+                                                    "latency_s",
+                                                    "large_latency_s",
+                                                    "bandwidth_bytes_per_s",
+                                                    "bandwidth_low_bytes_per_s",
+                                                    "bandwidth_high_bytes_per_s",
+                                                    "peak_bytes_per_s",
+                                                    "per_gpu",
+                                                    "most_ranks",
+                                                    "channels",
+                                                    "beside_compute",
+                                                    "beside_memory",
+                                                    "beside_flops",
+                                                    "beside_copies",
+                                                    "shared_core",
+                                                    "burst_s",
+                                                    "curves",
+                                                    "source"};
 
 Link figures_of(const Reader& from) {
   Link link;
@@ -176,7 +174,7 @@ std::vector<Link> links_of(const Reader& from) {
   std::vector<Link> links;
   std::set<std::string> names;
   for (const Reader& element : from.elements()) {
-    element.only(kMembers);
+    element.only(kLinkMembers);
     links.push_back(link_of(element));
     if (!names.insert(links.back().name).second) {
       element.at("name").refuse_value("a name that no earlier link of this file has");
@@ -194,7 +192,7 @@ JsonArray links_json(std::span<const Link> links) {
 std::vector<Link> links_from_json(std::string_view text, std::string_view place) {
   if (schema_of(text, place) == kLinkSchema) {
     const Document document = open_document(text, place, kLinkSchema);
-    (void)context_of(document, kMembers);
+    (void)context_of(document, kLinkMembers);
     return {link_of(Reader(document))};
   }
   const Document document = open_document(text, place, kLinksSchema);

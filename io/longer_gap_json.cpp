@@ -1,15 +1,12 @@
 #include "io/longer_gap_json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "io/estimate_json.hpp"
 
 namespace ddpx::io {
 namespace {
-
-constexpr std::array kEngines{Engine::native, Engine::torch};
 
 // They charged products a gap that their times have already: only the difference is kept.
 void take_older_gap(const Reader& from, Machine& machine) {

@@ -12,34 +12,34 @@
 namespace ddpx::io {
 namespace {
 
-const std::vector<std::string_view> kMembers = {"name",
-                                                "device",
-                                                "products",
-                                                "kernel_costs",
-                                                "one_gpu_steps",
-                                                "copy_bandwidth_bytes_per_s",
-                                                "optimizer_bandwidth_bytes_per_s",
-                                                "copy_points",
-                                                "optimizer_points",
-                                                "adamw_bandwidth_bytes_per_s",
-                                                "adamw_points",
-                                                "between_products_bytes_per_s",
-                                                "kernel_gap_s",
-                                                "longer_gap_s",
-                                                "shared_gap_s",
-                                                "host",
-                                                "boost_factor",
-                                                "power_window_s",
-                                                "sustained_factor",
-                                                "memory_beside_factor",
-                                                "shared_core",
-                                                "hook_gap_s",
-                                                "hook_overlap",
-                                                "rank_spread",
-                                                "residual",
-                                                "links",
-                                                "measurements",
-                                                "notes"};
+const std::vector<std::string_view> kMachineMembers = {"name",
+                                                       "device",
+                                                       "products",
+                                                       "kernel_costs",
+                                                       "one_gpu_steps",
+                                                       "copy_bandwidth_bytes_per_s",
+                                                       "optimizer_bandwidth_bytes_per_s",
+                                                       "copy_points",
+                                                       "optimizer_points",
+                                                       "adamw_bandwidth_bytes_per_s",
+                                                       "adamw_points",
+                                                       "between_products_bytes_per_s",
+                                                       "kernel_gap_s",
+                                                       "longer_gap_s",
+                                                       "shared_gap_s",
+                                                       "host",
+                                                       "boost_factor",
+                                                       "power_window_s",
+                                                       "sustained_factor",
+                                                       "memory_beside_factor",
+                                                       "shared_core",
+                                                       "hook_gap_s",
+                                                       "hook_overlap",
+                                                       "rank_spread",
+                                                       "residual",
+                                                       "links",
+                                                       "measurements",
+                                                       "notes"};
 
 constexpr int kLargestTile = 4096;
 
@@ -59,7 +59,7 @@ KernelGrid grid_of(const Reader& from) {
   return grid;
 }
 
-ProductPoint point_of(const Reader& from) {
+ProductPoint product_point_of(const Reader& from) {
   from.only({"pass", "dtype", "rows", "in", "out", "time_s", "relative_error", "origin", "grid"});
   ProductPoint point;
   point.product = product_of(from);
@@ -168,11 +168,11 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   const Document document = open_document(text, place, kMachineSchema);
   const Reader top(document);
   Machine machine;
-  machine.context = context_of(document, kMembers);
+  machine.context = context_of(document, kMachineMembers);
   machine.name = top.at("name").label();
   machine.device = device_of(top.at("device"));
   for (const Reader& product : top.at("products").elements()) {
-    machine.products.push_back(point_of(product));
+    machine.products.push_back(product_point_of(product));
   }
   if (const auto costs = top.find("kernel_costs")) machine.kernel_costs = kernel_costs_of(*costs);
   if (const auto steps = top.find("one_gpu_steps")) {

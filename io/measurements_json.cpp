@@ -12,7 +12,7 @@
 namespace ddpx::io {
 namespace {
 
-const std::vector<std::string_view> kMembers = {
+const std::vector<std::string_view> kMeasurementsMembers = {
     "name",    "source",       "device",      "links",  "products", "collectives",
     "copies",  "optimizers",   "steps",       "priors", "notes",    "launches",
     "besides", "copy_besides", "elementwise", "pairs",  "loads",    "gaps"};
@@ -66,7 +66,7 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   const Document document = open_document(text, place, kMeasurementsSchema);
   const Reader top(document);
   Measurements m;
-  m.context = context_of(document, kMembers);
+  m.context = context_of(document, kMeasurementsMembers);
   m.name = top.at("name").label();
   m.source = top.at("source").text();
   m.device = device_of(top.at("device"));

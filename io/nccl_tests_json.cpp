@@ -15,7 +15,6 @@ namespace {
 
 // Launchers and libraries write before the object; a log full of braces is something else.
 constexpr int kMostCandidates = 8;
-constexpr double kMostListed = 1e6;
 // jsonDouble prints "%lf" (src/util.cu).
 constexpr double kHalfUnit = 5e-7;
 

@@ -71,11 +71,11 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
   static constexpr std::array<std::string_view, 3> kNames{"time", "algbw", "busbw"};
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::optional<Printed> number = printed_number(halves[i]);
-    if (!number) return fmt::format("{} is {}, not a number", kNames[i], quoted(halves[i]));
+    if (!number) return fmt::format("{} is {}, not a number", kNames[i], io::quoted(halves[i]));
     *targets[i] = *number;
   }
   if (!plausible_time(row.time.value))
-    return fmt::format("time {} is none that a collective takes", quoted(halves[0]));
+    return fmt::format("time {} is none that a collective takes", io::quoted(halves[0]));
   if (row.algbw.value < 0 || row.busbw.value < 0) return "a bandwidth is negative";
   if (const std::optional<Printed> wrong = printed_number(halves[3])) row.wrong = wrong->value;
   if (halves.size() < 2 * half) return std::nullopt;

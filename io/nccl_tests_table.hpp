@@ -17,6 +17,8 @@
 
 namespace ddpx::io::nccl {
 
+inline constexpr int kMostListed = 1'000'000;  // ranks; no run has more
+
 // The ranks that a run lists, by "# Rank" lines or JSON's devices, each with its host.
 class ListedRanks {
  public:

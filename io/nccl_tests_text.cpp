@@ -12,7 +12,6 @@ namespace {
 // Width of a half; a blank one leaves at least this gap before the other's time ("%7s  %6s  %6s
 // %6g" and separators).
 constexpr std::size_t kBlankHalf = 28;
-constexpr std::size_t kMostListed = 1'000'000;
 
 // What a run says of itself before its table.
 struct Run {

@@ -7,6 +7,9 @@
 
 namespace ddpx::io {
 
+// Bytes of a file's name that a message has room for.
+inline constexpr std::size_t kLongestPlace = 400;
+
 // `text` with control characters, line separators, bidirectional marks and bytes that are not UTF-8
 // spelled out (\n, \x1b), cut after about `limit` bytes.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t limit = 60);

@@ -11,6 +11,8 @@ namespace ddpx::io {
 
 // More ranks, layers or micro-batches than any run has had; keeps products of them finite.
 inline constexpr int kMostRanks = 1'000'000;
+// More channels than any collective has used.
+inline constexpr int kMostChannels = 1024;
 
 [[nodiscard]] DType dtype_of(const Reader& from);
 [[nodiscard]] Collective collective_of(const Reader& from);

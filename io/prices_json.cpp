@@ -3,7 +3,7 @@
 namespace ddpx::io {
 namespace {
 
-constexpr int kMostGpus = 1024;
+constexpr int kMostGpusOfMachine = 1024;
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestCurrency = 8;
 
@@ -30,7 +30,7 @@ Prices prices_from_json(std::string_view text, std::string_view place) {
     for (const MachinePrice& other : prices.machines) {
       if (other.name == machine.name) from.at("name").refuse("is given twice; name each once");
     }
-    machine.gpus = from.at("gpus").integer(1, kMostGpus);
+    machine.gpus = from.at("gpus").integer(1, kMostGpusOfMachine);
     const Reader price = from.at("price_per_hour");
     machine.per_hour = price.number();
     if (machine.per_hour < kLeastPrice || machine.per_hour > kMostPrice)

@@ -74,7 +74,7 @@ RunRow work_of(const Reader& from) {
   return row;
 }
 
-RunRow row_of(const Reader& from) {
+RunRow run_row_of(const Reader& from) {
   RunRow row = work_of(from);
   row.link = row.job.gpus > 1 ? from.at("link").label() : text_or_empty(from, "link");
   for (const Reader& process : from.at("processes").filled()) {
@@ -126,7 +126,7 @@ Runs runs_from_json(std::string_view text, std::string_view place) {
   runs.name = top.at("name").label();
   runs.source = text_or_empty(top, "source");
   for (const Reader& element : top.at("rows").filled()) {
-    runs.rows.push_back(row_of(element));
+    runs.rows.push_back(run_row_of(element));
     const Reader engine = element.at("engine");
     const auto origin = engine.one_of({Origin::native, Origin::torch, Origin::imported});
     if (runs.rows.size() > 1 && origin != runs.origin) {

@@ -32,8 +32,6 @@ void append_working_set(JsonObject& members, Bytes bytes) {
   if (bytes.value() > 0) members.emplace_back("working_set_bytes", bytes.value());
 }
 
-constexpr int kMostChannels = 1024;
-
 CollectiveRun run_of(const Reader& from) {
   from.only({"algorithm", "protocol", "channels"});
   CollectiveRun run{from.at("algorithm").label(), from.at("protocol").label()};

@@ -26,8 +26,6 @@ constexpr std::array<Schema, 9> kSchemas{{
     {kValidationSchema, "ddpx-validate --json writes it and ddpx-predict takes it as --validation"},
 }};
 
-constexpr std::size_t kLongestPlace = 400;
-
 }  // namespace
 
 std::optional<std::string> schema_of(std::string_view text, std::string_view place) {
@@ -49,7 +47,7 @@ Document open_document(std::string_view text, std::string_view place, std::strin
     const auto known = std::find_if(kSchemas.begin(), kSchemas.end(),
                                     [&](const Schema& s) { return s.name == name; });
     given->refuse(
-        "is " + quoted(name) + ", " +
+        "is " + io::quoted(name) + ", " +
         (known == kSchemas.end() ? "which is no schema of ddpx" : std::string(known->use)) +
         "; accepted here: " + std::string(schema));
   }

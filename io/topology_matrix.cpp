@@ -10,7 +10,7 @@
 namespace ddpx::io {
 namespace {
 
-constexpr std::size_t kMostGpus = 1024;
+constexpr std::size_t kMostGpusOfHost = 1024;
 
 // The number behind "GPU" or "NIC"; names such as "mlx5_0" count as NICs in older versions.
 bool is_gpu(std::string_view word) {
@@ -21,7 +21,7 @@ bool is_nic(std::string_view word) {
          word.starts_with("mlx");
 }
 
-bool is_path(std::string_view word) {
+bool is_gpu_path(std::string_view word) {
   static constexpr std::array<std::string_view, 6> kWords{"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
   if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
   return word.starts_with("NV") && nccl::whole_number(word.substr(2));
@@ -56,7 +56,7 @@ bool looks_like_topology_matrix(std::string_view text) {
   bool header = false;
   while (const nccl::LogLine* line = lines.next()) {
     if (header && line->words.size() > 1 && line->words[0] == "GPU0")
-      return is_path(line->words[1]);
+      return is_gpu_path(line->words[1]);
     header = header || is_header(line->words);
   }
   return false;
@@ -73,7 +73,7 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
         if (is_gpu(word)) matrix.gpus.emplace_back(word);
         if (is_nic(word)) ++matrix.nics;
       }
-      if (matrix.gpus.size() > kMostGpus)
+      if (matrix.gpus.size() > kMostGpusOfHost)
         throw InputError(place, "names more than 1024 GPUs; no host has them");
       continue;
     }
@@ -82,9 +82,9 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
       continue;
     std::vector<std::string>& row = matrix.paths.emplace_back();
     for (std::size_t i = 1; i <= matrix.gpus.size(); ++i) {
-      if (i >= words.size() || !is_path(words[i])) {
+      if (i >= words.size() || !is_gpu_path(words[i])) {
         throw InputError(place, "line " + std::to_string(line->number) + ": " +
-                                    (i < words.size() ? quoted(words[i]) + " is no path"
+                                    (i < words.size() ? io::quoted(words[i]) + " is no path"
                                                       : std::string("the row is cut")) +
                                     "; accepted: X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS");
       }

@@ -10,9 +10,9 @@
 namespace ddpx {
 namespace {
 
-constexpr std::array<std::string_view, kBaselines.size()> kNames{"B0", "B1", "B2", "B3",
-                                                                 "B4", "B5", "B6"};
-constexpr std::array<std::string_view, kBaselines.size()> kTitles{
+constexpr std::array<std::string_view, kBaselines.size()> kBaselineNames{"B0", "B1", "B2", "B3",
+                                                                         "B4", "B5", "B6"};
+constexpr std::array<std::string_view, kBaselines.size()> kBaselineTitles{
     "N times the throughput",
     "ring time, max(compute, communication)",
     "compute + communication, no overlap",
@@ -95,8 +95,12 @@ double event_queue(const Link& link, const Network& network, const Job& job, con
 
 }  // namespace
 
-std::string_view name(Baseline baseline) { return kNames[static_cast<std::size_t>(baseline)]; }
-std::string_view title(Baseline baseline) { return kTitles[static_cast<std::size_t>(baseline)]; }
+std::string_view name(Baseline baseline) {
+  return kBaselineNames[static_cast<std::size_t>(baseline)];
+}
+std::string_view title(Baseline baseline) {
+  return kBaselineTitles[static_cast<std::size_t>(baseline)];
+}
 
 Seconds baseline_step(Baseline baseline, const Machine& machine, const Link& link,
                       const Network& network, const Job& job, double overlap_slowdown) {

@@ -1,21 +1,14 @@
 #include "model/curve.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 
 namespace ddpx {
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.15g", value);
-  return text.data();
-}
 
 // Of the local line: points on either side of a gap, and the most of the rise between two points
 // that is taken of it.
@@ -26,8 +19,8 @@ bool positive(double value) { return value > 0 && std::isfinite(value); }
 
 void check_point(const CurvePoint& point) {
   if (positive(point.bytes.value()) && positive(point.time.value())) return;
-  throw InputError("collective curve", "a point of " + number(point.bytes.value()) + " bytes in " +
-                                           number(point.time.value()) + " s; both must be above 0");
+  throw InputError("collective curve", "a point of " + shown(point.bytes.value()) + " bytes in " +
+                                           shown(point.time.value()) + " s; both must be above 0");
 }
 
 void check_line(const ProtocolLine& line) {
@@ -36,8 +29,8 @@ void check_line(const ProtocolLine& line) {
     return;
   }
   throw InputError("collective curve",
-                   "a protocol line of " + number(line.latency.value.value()) + " s and " +
-                       number(line.bandwidth.value.value()) +
+                   "a protocol line of " + shown(line.latency.value.value()) + " s and " +
+                       shown(line.bandwidth.value.value()) +
                        " B/s; the latency must be at least 0 and the bandwidth above 0");
 }
 
@@ -59,7 +52,7 @@ Curve::Curve(CollectiveCall call, std::vector<ProtocolLine> lines, std::vector<C
   for (const CurvePoint& point : points_) {
     if (point.misfit) continue;
     if (!log_bytes_.empty() && std::log(point.bytes.value()) <= log_bytes_.back()) {
-      throw InputError("collective curve", "has two points of " + number(point.bytes.value()) +
+      throw InputError("collective curve", "has two points of " + shown(point.bytes.value()) +
                                                " bytes; keep one and mark the others as misfits");
     }
     log_bytes_.push_back(std::log(point.bytes.value()));

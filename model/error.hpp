@@ -35,6 +35,7 @@ class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+inline constexpr int kDeviceExit = 3;  // of a rank too, which has a launcher to say it
 
 // The work is well formed, but nothing satisfies the request (outside tolerance, nothing fits).
 // Exit 1.

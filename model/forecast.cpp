@@ -11,6 +11,21 @@
 #include "model/validated.hpp"
 
 namespace ddpx {
+
+// What a speedup is measured against. Named outside, for PointForecasts keeps one.
+struct OneGpu {
+  StepModel model;
+  Step step;
+  const MeasuredStep* measured = nullptr;  // timed of exactly that job: no constant moves it
+
+  [[nodiscard]] double seconds(const Shift& shift) const {
+    return (measured ? step : model.run(shift)).total().value();
+  }
+  [[nodiscard]] double residual(double of_the_model) const {
+    return measured ? measured->time.relative_error : of_the_model;
+  }
+};
+
 namespace {
 
 // Seconds per sample on N GPUs and on one: everything a forecast reports is made of these two.
@@ -45,21 +60,6 @@ Interval reciprocal_scaled(const Interval& seconds, double samples) {
   return {samples / seconds.value, samples / seconds.high,
           seconds.low > 0 ? samples / seconds.low : samples / seconds.value};
 }
-
-// What a speedup is measured against.
-struct OneGpu {
-  StepModel model;
-  Step step;
-  // The machine's own timing of exactly that job, which no constant moves.
-  const MeasuredStep* measured = nullptr;
-
-  [[nodiscard]] double seconds(const Shift& shift) const {
-    return (measured ? step : model.run(shift)).total().value();
-  }
-  [[nodiscard]] double residual(double of_the_model) const {
-    return measured ? measured->time.relative_error : of_the_model;
-  }
-};
 
 OneGpu one_gpu_for(const Machine& machine, const ProductTable& products, const Link& link,
                    const Network& network, const Job& job) {

@@ -74,6 +74,7 @@ struct FrameworkCost {
 };
 
 enum class Engine { native, torch };
+inline constexpr std::array kEngines{Engine::native, Engine::torch};
 
 // A whole one-GPU step that was measured: the yardstick of speedup for exactly this job, whatever
 // the model says of it.

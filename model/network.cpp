@@ -1,22 +1,16 @@
 #include "model/network.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 
 namespace ddpx {
 namespace {
 
 constexpr double kFloat = 4.0;
 constexpr int kOpaqueTensorsPerBlock = 4;
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.15g", value);
-  return text;
-}
 
 void require(bool ok, const char* place, const char* problem) {
   if (!ok) throw InputError(place, problem);
@@ -89,8 +83,8 @@ Network mlp(const MlpShape& shape) {
   require(shape.depth >= 1, "network mlp", "depth must be at least 1");
   require(shape.classes >= 1, "network mlp", "classes must be at least 1");
   Network network;
-  network.name = "mlp:width=" + number(shape.width) + ",depth=" + number(shape.depth);
-  if (shape.classes != 64) network.name += ",classes=" + number(shape.classes);
+  network.name = "mlp:width=" + shown(shape.width) + ",depth=" + shown(shape.depth);
+  if (shape.classes != 64) network.name += ",classes=" + shown(shape.classes);
   network.width = shape.width;
   for (int i = 0; i < shape.depth; ++i) {
     Layer layer = linear("fc" + std::to_string(i), 1, shape.width, shape.width);
@@ -118,9 +112,9 @@ Network gpt(const GptShape& shape) {
   const double t = shape.sequence;
   const double head = h / shape.heads;
   Network network;
-  network.name = "gpt:layers=" + number(shape.layers) + ",hidden=" + number(h) +
-                 ",heads=" + number(shape.heads) + ",sequence=" + number(t) +
-                 ",vocabulary=" + number(shape.vocabulary);
+  network.name = "gpt:layers=" + shown(shape.layers) + ",hidden=" + shown(h) +
+                 ",heads=" + shown(shape.heads) + ",sequence=" + shown(t) +
+                 ",vocabulary=" + shown(shape.vocabulary);
   network.width = h;
   network.layers.reserve(7 * static_cast<std::size_t>(shape.layers) + 3);
 
@@ -183,7 +177,7 @@ Network opaque(const OpaqueShape& shape) {
   require(shape.compute_per_sample.value() > 0, "--step-time",
           "must be longer than the optimizer alone takes");
   Network network;
-  network.name = "params=" + number(shape.parameters);
+  network.name = "params=" + shown(shape.parameters);
   const int tensors =
       static_cast<int>(std::clamp(shape.parameters, 1.0, static_cast<double>(shape.tensors)));
   const double share = shape.compute_per_sample.value() / tensors;

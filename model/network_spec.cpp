@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <vector>
 
 #include "model/error.hpp"
+#include "model/quantity.hpp"
 
 namespace ddpx {
 namespace {
@@ -46,12 +46,11 @@ Network make_mlp(std::span<const double> v) {
 Network make_gpt(std::span<const double> v) {
   if (std::fmod(v[1], v[2]) != 0) {
     const double below = std::floor(v[1] / v[2]) * v[2];
-    const auto whole = [](double value) { return std::to_string(static_cast<long long>(value)); };
     throw InputError("--network",
-                     "gpt: hidden=" + whole(v[1]) + " is no multiple of heads=" + whole(v[2]) +
+                     "gpt: hidden=" + shown(v[1]) + " is no multiple of heads=" + shown(v[2]) +
                          ", and each head takes hidden/heads features; " +
-                         "accepted: hidden=" + (below > 0 ? whole(below) + " or " : "") +
-                         whole(below + v[2]) + ", or other heads");
+                         "accepted: hidden=" + (below > 0 ? shown(below) + " or " : "") +
+                         shown(below + v[2]) + ", or other heads");
   }
   return gpt({.layers = static_cast<int>(v[0]),
               .hidden = v[1],
@@ -62,12 +61,6 @@ Network make_gpt(std::span<const double> v) {
 
 constexpr std::array kGenerators{Generator{"mlp", kMlpKeys, make_mlp},
                                  Generator{"gpt", kGptKeys, make_gpt}};
-
-std::string whole(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.15g", value);
-  return text.data();
-}
 
 [[noreturn]] void reject(std::string_view word, const std::string& problem,
                          std::string_view place = "--network") {
@@ -104,7 +97,7 @@ bool in_range(const Key& key, double value) {
 }
 
 std::string range_of(const Key& key) {
-  return "needs a whole number from 1 to " + whole(key.most) + " after '" + std::string(key.name) +
+  return "needs a whole number from 1 to " + shown(key.most) + " after '" + std::string(key.name) +
          "='";
 }
 
@@ -176,8 +169,8 @@ std::string with_key(std::string_view spec, std::string_view key, double value) 
   const Generator& generator = generator_of(spec);
   const Key& swept = generator.keys[key_index(generator, key, key, kSweepFlag)];
   if (!in_range(swept, value))
-    reject(std::string(key) + "=" + whole(value), range_of(swept), kSweepFlag);
-  const std::string setting = std::string(key) + "=" + whole(value);
+    reject(std::string(key) + "=" + shown(value), range_of(swept), kSweepFlag);
+  const std::string setting = std::string(key) + "=" + shown(value);
   std::string text(generator.name);
   bool placed = false;
   char separator = ':';

@@ -1,7 +1,9 @@
 #include "model/quantity.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <span>
 
@@ -135,6 +137,12 @@ std::string shown(std::string_view text) {
   for (char c : text.substr(0, kMost)) result += c >= 0x20 && c < 0x7f ? c : '?';
   if (text.size() > kMost) result += "...";
   return result;
+}
+
+std::string shown(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.15g", value);
+  return text.data();
 }
 
 int parse_count(std::string_view place, std::string_view text, int least, int most) {

@@ -45,5 +45,7 @@ inline constexpr std::size_t kMostSweepPoints = 1'000'000;
 
 // The word as it may stand in a one-line message: control bytes replaced, cut when very long.
 [[nodiscard]] std::string shown(std::string_view text);
+// The number as it may stand there: in 15 digits, as many as a double keeps of what was written.
+[[nodiscard]] std::string shown(double value);
 
 }  // namespace ddpx

@@ -14,8 +14,9 @@
 namespace ddpx {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames{"speedup", "efficiency", "communication-share"};
-constexpr std::string_view kAccepted =
+constexpr std::array<std::string_view, 3> kMetricNames{"speedup", "efficiency",
+                                                       "communication-share"};
+constexpr std::string_view kAcceptedRequirements =
     "speedup=1.8, efficiency=0.9 (or 90%), communication-share=20%";
 constexpr double kMostSpeedup = 1e6;
 // Points per doubling of the grid, and how closely a boundary is found.
@@ -141,12 +142,13 @@ class Solver {
   const std::function<double(double)>& metric_at_;
 };
 
-[[noreturn]] void reject(std::string_view place, std::string_view text) {
-  throw InputError(place,
-                   "'" + shown(text) + "' is no requirement; accepted: " + std::string(kAccepted));
+[[noreturn]] void reject_requirement(std::string_view place, std::string_view text) {
+  throw InputError(place, "'" + shown(text) + "' is no requirement; accepted: " +
+                              std::string(kAcceptedRequirements));
 }
 
-std::string number(double value) {
+// The fewest digits that read back the same.
+std::string shortest(double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
@@ -154,7 +156,7 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string_view name(Metric metric) { return kNames.at(static_cast<std::size_t>(metric)); }
+std::string_view name(Metric metric) { return kMetricNames.at(static_cast<std::size_t>(metric)); }
 
 bool Requirement::met_by(double reached) const {
   return metric == Metric::communication_share ? reached <= value : reached >= value;
@@ -162,11 +164,11 @@ bool Requirement::met_by(double reached) const {
 
 Requirement parse_requirement(std::string_view place, std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) reject(place, text);
-  const auto known = std::find(kNames.begin(), kNames.end(), text.substr(0, equals));
-  if (known == kNames.end()) reject(place, text);
+  if (equals == std::string_view::npos) reject_requirement(place, text);
+  const auto known = std::find(kMetricNames.begin(), kMetricNames.end(), text.substr(0, equals));
+  if (known == kMetricNames.end()) reject_requirement(place, text);
   Requirement requirement;
-  requirement.metric = static_cast<Metric>(known - kNames.begin());
+  requirement.metric = static_cast<Metric>(known - kMetricNames.begin());
   std::string_view rest = text.substr(equals + 1);
   const bool percent = rest.ends_with('%');
   if (percent) rest.remove_suffix(1);
@@ -174,7 +176,7 @@ Requirement parse_requirement(std::string_view place, std::string_view text) {
       std::from_chars(rest.data(), rest.data() + rest.size(), requirement.value);
   const bool speedup = requirement.metric == Metric::speedup;
   if (error != std::errc() || end != rest.data() + rest.size() || (percent && speedup))
-    reject(place, text);
+    reject_requirement(place, text);
   if (percent) requirement.value /= 100;
   const double most = speedup ? kMostSpeedup : 1.0;
   if (!(requirement.value > 0) || requirement.value > most) {
@@ -186,7 +188,7 @@ Requirement parse_requirement(std::string_view place, std::string_view text) {
 }
 
 std::string describe(const Requirement& requirement) {
-  return std::string(name(requirement.metric)) + "=" + number(requirement.value);
+  return std::string(name(requirement.metric)) + "=" + shortest(requirement.value);
 }
 
 bool Solution::jumps(const Requirement& requirement) const {

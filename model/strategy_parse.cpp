@@ -14,21 +14,21 @@
 namespace ddpx {
 namespace {
 
-constexpr std::string_view kAccepted =
+constexpr std::string_view kAcceptedStrategies =
     "ddp, accumulate=K, compress=fp16|bf16, bucket=SIZE, first-bucket=SIZE, bucket-view, "
     "channels=C, cycle=TIME, overlap=yes|no, sync=last|every, fsdp=unit|block, reshard=yes|no, "
     "zero=1|2|3, "
     "hsdp=RxS, no-sync";
 constexpr int kMostRanks = 1 << 20;
 
-[[noreturn]] void reject(std::string_view word, std::string_view problem) {
+[[noreturn]] void reject_word(std::string_view word, std::string_view problem) {
   throw InputError("--strategy", "'" + std::string(word) + "' " + std::string(problem));
 }
 
 double parse_number(std::string_view word, std::string_view text, std::string_view& rest) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) reject(word, "needs a number after '='");
+  if (error != std::errc() || !std::isfinite(value)) reject_word(word, "needs a number after '='");
   rest = text.substr(static_cast<std::size_t>(end - text.data()));
   return value;
 }
@@ -40,7 +40,7 @@ int parse_count(std::string_view word, std::string_view text, int most) {
   std::string_view rest;
   const double value = parse_number(word, text, rest);
   if (!rest.empty() || value < 1 || value > most || value != std::floor(value)) {
-    reject(word, "needs a whole number from 1 to " + std::to_string(most));
+    reject_word(word, "needs a whole number from 1 to " + std::to_string(most));
   }
   return static_cast<int>(value);
 }
@@ -53,10 +53,11 @@ Bytes parse_bucket_size(std::string_view word, std::string_view text) {
     if (rest == known.name) unit = known.size;
   }
   if (unit.value() == 0)
-    reject(word,
-           "needs a size with a unit: KB, MB, GB (10^3) or KiB, MiB, GiB (2^10), as bucket=25MiB");
+    reject_word(
+        word,
+        "needs a size with a unit: KB, MB, GB (10^3) or KiB, MiB, GiB (2^10), as bucket=25MiB");
   if (value <= 0 || !std::isfinite((value * unit).value()))
-    reject(word, "needs a size above 0 that a number can hold");
+    reject_word(word, "needs a size above 0 that a number can hold");
   return value * unit;
 }
 
@@ -70,7 +71,8 @@ Seconds parse_cycle(std::string_view word, std::string_view text) {
     if (rest == unit.name) cycle = value * unit.time;
   }
   if (!(cycle.value() > 0) || cycle > kLongestCycle)
-    reject(word, "needs a time above 0 of at most 1s, with its unit (s, ms, us), as cycle=5ms");
+    reject_word(word,
+                "needs a time above 0 of at most 1s, with its unit (s, ms, us), as cycle=5ms");
   return cycle;
 }
 
@@ -78,18 +80,19 @@ Seconds parse_cycle(std::string_view word, std::string_view text) {
 HybridGroups parse_groups(std::string_view word, std::string_view value) {
   const std::size_t by = value.find('x');
   if (by == std::string_view::npos)
-    reject(word, "needs groups as hsdp=RxS: R replicas of S shards, as hsdp=2x8");
+    reject_word(word, "needs groups as hsdp=RxS: R replicas of S shards, as hsdp=2x8");
   const HybridGroups groups{parse_count(word, value.substr(0, by), kMostRanks),
                             parse_count(word, value.substr(by + 1), kMostRanks)};
-  if (groups.replicas < 2) reject(word, "needs two replicas or more; with one it is fsdp=block");
-  if (groups.shards < 2) reject(word, "needs two shards or more; with one it is ddp");
+  if (groups.replicas < 2)
+    reject_word(word, "needs two replicas or more; with one it is fsdp=block");
+  if (groups.shards < 2) reject_word(word, "needs two shards or more; with one it is ddp");
   return groups;
 }
 
 bool parse_choice(std::string_view word, std::string_view value, std::string_view usual,
                   std::string_view other) {
   if (value != usual && value != other)
-    reject(word, "accepts " + std::string(usual) + " and " + std::string(other));
+    reject_word(word, "accepts " + std::string(usual) + " and " + std::string(other));
   return value == usual;
 }
 
@@ -150,13 +153,15 @@ class Words {
   void take(std::string_view word) {
     const std::size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals);
-    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) reject(word, "is given twice");
+    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end())
+      reject_word(word, "is given twice");
     keys_.push_back(key);
     if (take_mode(word)) return;
     const bool has_value = equals != std::string_view::npos;
     const bool known = has_value ? take_value(word, key, word.substr(equals + 1))
                                  : (key == "bucket-view" && (strategy_.bucket_view = true));
-    if (!known) reject(word, "is not a strategy; accepted: " + std::string(kAccepted));
+    if (!known)
+      reject_word(word, "is not a strategy; accepted: " + std::string(kAcceptedStrategies));
   }
 
   bool take_mode(std::string_view word) {
@@ -172,7 +177,8 @@ class Words {
 
   void set_kind(Kind kind) {
     if (kind_)
-      reject(text_, "asks for two of ddp, fsdp, zero, hsdp and no-sync at once; give one of them");
+      reject_word(text_,
+                  "asks for two of ddp, fsdp, zero, hsdp and no-sync at once; give one of them");
     kind_ = kind;
   }
 
@@ -182,7 +188,7 @@ class Words {
     } else if (key == "compress") {
       const auto dtype = dtype_from(value);
       if (!dtype || (*dtype != DType::fp16 && *dtype != DType::bf16))
-        reject(word, "accepts compress=fp16 and compress=bf16");
+        reject_word(word, "accepts compress=fp16 and compress=bf16");
       strategy_.compression = dtype;
     } else if (key == "bucket") {
       strategy_.buckets = BucketLimits::explicit_cap(parse_bucket_size(word, value));
@@ -214,12 +220,13 @@ class Words {
     for (const std::string_view key : keys_) {
       for (const Effect& effect : kEffects) {
         if (effect.key != key || effect.kinds[static_cast<std::size_t>(kind)]) continue;
-        reject(text_, "has '" + std::string(key) + "', which only " + std::string(effect.only) +
-                          " can use; leave it out");
+        reject_word(text_, "has '" + std::string(key) + "', which only " +
+                               std::string(effect.only) + " can use; leave it out");
       }
     }
     if (strategy_.sync_every && strategy_.micro_batches == 1)
-      reject(text_, "has sync=every, which needs micro-batches to differ from; add accumulate=K");
+      reject_word(text_,
+                  "has sync=every, which needs micro-batches to differ from; add accumulate=K");
   }
 
   std::string_view text_;

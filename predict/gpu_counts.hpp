@@ -10,6 +10,8 @@
 
 namespace ddpx {
 
+inline constexpr int kMostGpus = 1 << 20;  // that a question may be of
+
 class GpuCounts {
  public:
   struct Count {

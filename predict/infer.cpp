@@ -7,6 +7,7 @@
 #include "model/error.hpp"
 #include "model/forecast.hpp"
 #include "model/quantity.hpp"
+#include "predict/gpu_counts.hpp"
 #include "predict/infer_text.hpp"
 #include "predict/link_text.hpp"
 #include "predict/measured.hpp"
@@ -173,7 +174,6 @@ StepPair parse_step_pair(std::string_view place, std::string_view text) {
   StepPair pair{parse_time(place, first.substr(3)), parse_time(place, second.substr(equals + 1))};
   if (count == "n") return pair;
   if (count.empty() || count.find_first_not_of("0123456789") != std::string_view::npos) reject();
-  constexpr int kMostGpus = 1 << 20;
   pair.gpus = parse_count(place, count, 2, kMostGpus);
   return pair;
 }

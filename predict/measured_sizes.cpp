@@ -17,7 +17,7 @@ namespace {
 // Below it a message's time is mostly latency (as in the notes of io/nccl_tests_notes.cpp): what
 // larger ones take does not follow from it, not even roughly.
 constexpr Bytes kShowsBandwidth{1 << 20};
-constexpr double kSame = 1.001;
+constexpr double kSameSize = 1.001;
 // On a slow network a smaller one shows it too: where it takes this many times the smallest's time,
 // nine tenths of that are the transfer.
 constexpr double kTransfers = 10;
@@ -63,7 +63,7 @@ std::optional<Bytes> too_small_sizes(const Link& link, Collective kind, int rank
 
 void check_link(const char* flag, const Link& link, Collective kind, int ranks, Bytes message) {
   const std::optional<Bytes> most = too_small_sizes(link, kind, ranks);
-  if (!most || message <= *most * kSame) return;
+  if (!most || message <= *most * kSameSize) return;
   throw InputError(
       flag, "'" + shown(link.name) + "' was measured up to messages of " + size_text(*most) +
                 ", which show its latency and not its bandwidth, and here " + size_text(message) +

@@ -75,19 +75,19 @@ bool repeated(const ForecastDocument& document, const ForecastRow& row) {
   });
 }
 
-struct Field {
+struct PlanField {
   TextTable::Column column;
   std::function<std::string(const ForecastRow&)> cell;
 };
 
-TextTable table_of(const ForecastDocument& document, const std::vector<Field>& fields) {
+TextTable plan_table(const ForecastDocument& document, const std::vector<PlanField>& fields) {
   std::vector<TextTable::Column> columns{{"plan", true}};
-  for (const Field& field : fields) columns.push_back(field.column);
+  for (const PlanField& field : fields) columns.push_back(field.column);
   TextTable table(std::move(columns));
   for (const ForecastRow& row : document.rows) {
     if (repeated(document, row)) continue;
     std::vector<std::string> cells{plan_name(document, row)};
-    for (const Field& field : fields) cells.push_back(field.cell(row));
+    for (const PlanField& field : fields) cells.push_back(field.cell(row));
     table.add(std::move(cells));
   }
   return table;
@@ -95,7 +95,7 @@ TextTable table_of(const ForecastDocument& document, const std::vector<Field>& f
 
 std::string table_text(const ForecastDocument& document) {
   const PlanQuestion& question = document.decision->question;
-  std::vector<Field> fields;
+  std::vector<PlanField> fields;
   const auto add = [&](bool asked, const char* head, auto cell) {
     if (asked) fields.push_back({{head}, [cell](const ForecastRow& r) { return cell(*r.plan); }});
   };
@@ -122,7 +122,7 @@ std::string table_text(const ForecastDocument& document) {
   add(std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return !r.plan->fits; }),
       "fits", [](const Plan& p) { return std::string(p.fits ? "yes" : "no"); });
-  return table_of(document, fields).text();
+  return plan_table(document, fields).text();
 }
 
 std::string choice_text(const ForecastDocument& document) {

@@ -11,8 +11,6 @@
 namespace ddpx {
 namespace {
 
-constexpr int kMostRanks = 1 << 16;
-
 struct RankLine {
   int rank = 0;
   std::string_view time;
@@ -45,7 +43,7 @@ std::vector<Seconds> rank_times(std::string_view place, std::string_view text) {
     const std::string here = std::string(place) + " line " + std::to_string(++number);
     const auto rank = rank_line(line);
     if (!rank) continue;
-    if (rank->rank < 0 || rank->rank >= kMostRanks)
+    if (rank->rank < 0 || rank->rank >= kMostTimedRanks)
       throw InputError(here, "names rank " + std::to_string(rank->rank) + "; accepted: 0 to 65535");
     if (!found.emplace(rank->rank, parse_time(here, rank->time)).second)
       throw InputError(here, "names rank " + std::to_string(rank->rank) +

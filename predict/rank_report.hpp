@@ -10,6 +10,8 @@
 
 namespace ddpx {
 
+inline constexpr int kMostTimedRanks = 1 << 16;  // that a run may give times of
+
 // By rank. Throws InputError at `place` with line and value where a rank is missing, comes twice or
 // has no time.
 [[nodiscard]] std::vector<Seconds> rank_times(std::string_view place, std::string_view text);

@@ -7,11 +7,11 @@
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
+#include "predict/gpu_counts.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kMostGpus = 1 << 20;
 constexpr std::string_view kAccepted = "accepted: a head as 'bench Plan metric GPU1 GPU2'";
 using Words = std::vector<std::string_view>;
 

@@ -6,6 +6,7 @@
 
 #include "model/error.hpp"
 #include "model/quantity.hpp"
+#include "predict/gpu_counts.hpp"
 #include "predict/rank_report.hpp"
 #include "predict/rate_table.hpp"
 #include "predict/request_gpus.hpp"
@@ -13,14 +14,13 @@
 namespace ddpx {
 namespace {
 
-constexpr const char* kFlag = "--diagnose";
-constexpr int kMostGpus = 1 << 20;
-constexpr std::size_t kMostRanks = 1 << 16;
+constexpr const char* kDiagnoseFlag = "--diagnose";
 
 [[noreturn]] void reject(std::string_view word, std::string_view problem) {
-  throw InputError(kFlag, "'" + shown(word) + "' " + std::string(problem) +
-                              "; accepted: tN=TIME or rN=SAMPLES/S (N: GPUs), busyN=PERCENT, "
-                              "dataN=TIME, message=SIZE with took=TIME, as t1=120ms,t4=180ms");
+  throw InputError(kDiagnoseFlag,
+                   "'" + shown(word) + "' " + std::string(problem) +
+                       "; accepted: tN=TIME or rN=SAMPLES/S (N: GPUs), busyN=PERCENT, "
+                       "dataN=TIME, message=SIZE with took=TIME, as t1=120ms,t4=180ms");
 }
 
 struct Word {
@@ -58,7 +58,7 @@ Word word_of(const std::string& text, const Options& options) {
     word.gpus = layouts.front().gpus();
     word.of_n = true;
   } else if (digits < key.size()) {
-    word.gpus = parse_count(kFlag, key.substr(digits), 1, kMostGpus);
+    word.gpus = parse_count(kDiagnoseFlag, key.substr(digits), 1, kMostGpus);
   }
   for (const char* kind : {"t", "r", "busy", "data"}) {
     if (word.kind == kind && word.gpus > 0) return word;
@@ -89,7 +89,7 @@ std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>
     for (const std::string& word : parse_list(flag, *text))
       times.push_back(may_be_none && is_zero(word) ? Seconds{} : time_of(flag, word));
   }
-  if (times.size() < 2 || times.size() > kMostRanks ||
+  if (times.size() < 2 || times.size() > kMostTimedRanks ||
       (most_gpus > 1 && times.size() != static_cast<std::size_t>(most_gpus))) {
     throw InputError(flag, "gives " + std::to_string(times.size()) + " times; accepted: one for " +
                                "each rank of the largest count of --diagnose" +
@@ -99,18 +99,19 @@ std::vector<Seconds> times_of(const char* flag, const std::optional<std::string>
 }
 
 Seconds step_of(const Word& word, const Options& options, Job job) {
-  if (word.kind == "t") return time_of(kFlag, word.value);
+  if (word.kind == "t") return time_of(kDiagnoseFlag, word.value);
   if (!options.batch)
-    throw InputError(kFlag,
+    throw InputError(kDiagnoseFlag,
                      "rN= is samples per second and needs --batch, the samples of a step on "
                      "each GPU; or give the step's time as tN=");
   job.gpus = word.gpus;
   const double samples = word.gpus == 1 ? job.one_gpu().samples_per_step() : job.samples_per_step();
-  const Seconds time(samples / parse_amount(kFlag, word.value));
+  const Seconds time(samples / parse_amount(kDiagnoseFlag, word.value));
   if (!(time >= Seconds(1e-9)) || time > Seconds(1e6))
-    throw InputError(kFlag, "'" + shown(word.value) +
-                                "' samples per second make no step from 1ns to 1e6s; give the rate "
-                                "of all GPUs together");
+    throw InputError(kDiagnoseFlag,
+                     "'" + shown(word.value) +
+                         "' samples per second make no step from 1ns to 1e6s; give the rate "
+                         "of all GPUs together");
   return time;
 }
 
@@ -120,18 +121,19 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
   point.gpus = word.gpus;
   const auto once = [&](bool given) {
     if (given)
-      throw InputError(kFlag, "gives " + word.kind + " of " + std::to_string(word.gpus) +
-                                  " GPUs twice; leave one out");
+      throw InputError(kDiagnoseFlag, "gives " + word.kind + " of " + std::to_string(word.gpus) +
+                                          " GPUs twice; leave one out");
   };
   if (word.kind == "busy") {
     once(point.busy.has_value());
-    point.busy = parse_percent(kFlag, word.value, 1);
+    point.busy = parse_percent(kDiagnoseFlag, word.value, 1);
     if (!(*point.busy > 0))
-      throw InputError(kFlag, "busy" + std::to_string(word.gpus) +
-                                  "=0% is a device that did nothing; accepted: above 0% to 100%");
+      throw InputError(kDiagnoseFlag,
+                       "busy" + std::to_string(word.gpus) +
+                           "=0% is a device that did nothing; accepted: above 0% to 100%");
   } else if (word.kind == "data") {
     once(point.data.has_value());
-    point.data = is_zero(word.value) ? Seconds{} : time_of(kFlag, word.value);
+    point.data = is_zero(word.value) ? Seconds{} : time_of(kDiagnoseFlag, word.value);
   } else {
     once(point.time.value() > 0);
     point.time = step_of(word, options, job);
@@ -142,9 +144,10 @@ void add(std::map<int, StepPoint>& points, const Word& word, const Options& opti
 std::vector<std::string> words_given(const Options& options, const Resolvers& resolvers,
                                      MeasuredRun& run) {
   const std::string& text = options.diagnose.value();
-  if (text.find('=') != std::string::npos || !is_report(text)) return parse_list(kFlag, text);
+  if (text.find('=') != std::string::npos || !is_report(text))
+    return parse_list(kDiagnoseFlag, text);
   const RateTable table =
-      rate_table(std::string(kFlag) + " " + shown(text), resolvers.text_file(text));
+      rate_table(std::string(kDiagnoseFlag) + " " + shown(text), resolvers.text_file(text));
   std::string note = "Read: " + shown(table.benchmark);
   if (!table.plan.empty()) note += " (" + shown(table.plan) + ")";
   note += ".";
@@ -169,10 +172,10 @@ MeasuredRun measured_run(const Options& options, const Resolvers& resolvers, Job
     const Word word = word_of(text, options);
     if (word.kind == "message") {
       if (run.message) reject(text, "is given twice");
-      run.message = parse_size(kFlag, word.value);
+      run.message = parse_size(kDiagnoseFlag, word.value);
     } else if (word.kind == "took") {
       if (run.took) reject(text, "is given twice");
-      run.took = time_of(kFlag, word.value);
+      run.took = time_of(kDiagnoseFlag, word.value);
     } else {
       add(points, word, options, job);
       run.by_rate = run.by_rate || word.kind == "r";
@@ -181,28 +184,29 @@ MeasuredRun measured_run(const Options& options, const Resolvers& resolvers, Job
   }
   for (const auto& [gpus, point] : points) {
     if (!(point.time.value() > 0))
-      throw InputError(kFlag, "says something of " + std::to_string(gpus) + " GPUs but not t" +
-                                  std::to_string(gpus) + "=, the step there");
+      throw InputError(kDiagnoseFlag, "says something of " + std::to_string(gpus) +
+                                          " GPUs but not t" + std::to_string(gpus) +
+                                          "=, the step there");
     if (point.data && *point.data >= point.time)
-      throw InputError(kFlag,
+      throw InputError(kDiagnoseFlag,
                        "data" + std::to_string(gpus) + "= is no shorter than the step itself");
     run.points.push_back(point);
   }
   if (run.message.has_value() != run.took.has_value())
-    throw InputError(kFlag,
+    throw InputError(kDiagnoseFlag,
                      "needs both message=SIZE and took=TIME of a collective seen in a trace");
   if (run.points.empty() && !run.message)
-    throw InputError(kFlag, "names no step; accepted: t1=TIME,tN=TIME");
+    throw InputError(kDiagnoseFlag, "names no step; accepted: t1=TIME,tN=TIME");
   const int most = run.points.empty() ? 0 : run.points.back().gpus;
   if (!run.message && most < 2)
-    throw InputError(kFlag, "needs a step on 2 GPUs or more; accepted: t1=TIME,tN=TIME");
+    throw InputError(kDiagnoseFlag, "needs a step on 2 GPUs or more; accepted: t1=TIME,tN=TIME");
   run.ranks = {times_of("--rank-compute", options.rank_compute, resolvers, most),
                times_of("--rank-wall", options.rank_wall, resolvers, most),
                times_of("--rank-data", options.rank_data, resolvers, most)};
   const bool evidence = !run.ranks.compute.empty() || !run.ranks.data.empty() ||
                         !run.ranks.wall.empty() || run.message;
   if (!evidence && run.points.front().gpus != 1)
-    throw InputError(kFlag, "needs t1=, the step on one GPU, to hold the others against");
+    throw InputError(kDiagnoseFlag, "needs t1=, the step on one GPU, to hold the others against");
   return run;
 }
 
@@ -256,7 +260,8 @@ void check_diagnosis(const Options& o, const MeasuredRun& run) {
           "of nodes of several GPUs without what is inside them", "add --link");
   if (run.message) {
     if (!run.points.empty())
-      throw InputError(kFlag, "message= of a trace and tN= of steps are two questions; give one");
+      throw InputError(kDiagnoseFlag,
+                       "message= of a trace and tN= of steps are two questions; give one");
     return check_message(o);
   }
   const bool one = run.points.front().gpus == 1;

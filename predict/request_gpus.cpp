@@ -4,19 +4,19 @@
 #include <cctype>
 #include <set>
 
+#include "predict/gpu_counts.hpp"
 #include "predict/link_text.hpp"
 #include "predict/setting.hpp"
 
 namespace ddpx {
 namespace {
 
-constexpr int kMostGpus = 1 << 20;
 constexpr int kMostNodes = 1 << 14;
 constexpr int kMostPerNode = 1024;
 constexpr int kMostNics = 1024;
 
 // "8" is one node of eight, "2x8" two.
-NodeLayout layout_of(const std::string& word) {
+NodeLayout parse_layout(const std::string& word) {
   const std::size_t by = word.find('x');
   if (by == std::string::npos) return {1, parse_count("--gpus", word, 1, kMostGpus)};
   if (by == 0 || by + 1 == word.size())
@@ -65,10 +65,10 @@ void use_nodes(Query& query, const Options& options, const Resolvers& resolvers)
 bool of_known_level(const Link& link) {
   return link.curves.empty() && !link.topology_assumed && !given_by_figures(link);
 }
-bool joins_nodes(const Link& link) {
+bool known_to_join_nodes(const Link& link) {
   return of_known_level(link) && link.topology == Topology::network;
 }
-bool joins_gpus(const Link& link) {
+bool known_to_join_gpus(const Link& link) {
   return of_known_level(link) && link.topology != Topology::network;
 }
 
@@ -76,14 +76,14 @@ bool joins_gpus(const Link& link) {
 void check_levels(Query& query, const Options& options) {
   if (!query.inter_link) return;
   const Link& between = *query.inter_link;
-  const auto network = std::find_if(query.links.begin(), query.links.end(), joins_nodes);
+  const auto network = std::find_if(query.links.begin(), query.links.end(), known_to_join_nodes);
   const bool misplaced = !options.links.empty() && network != query.links.end();
-  if (joins_gpus(between) && misplaced)
+  if (known_to_join_gpus(between) && misplaced)
     throw InputError("--link", "'" + shown(network->name) + "' joins nodes, and --inter-link '" +
                                    shown(between.name) +
                                    "' the GPUs inside one; swap them: --link " +
                                    shown(between.name) + " --inter-link " + shown(network->name));
-  if (joins_gpus(between))
+  if (known_to_join_gpus(between))
     throw InputError("--inter-link",
                      "'" + shown(between.name) +
                          "' joins the GPUs of one host and no nodes; name a network "
@@ -161,7 +161,7 @@ void use_links(Query& query, const Options& options, const Resolvers& resolvers)
 
 std::vector<NodeLayout> gpus_of(const Options& options) {
   if (!options.gpus) return {{1, 2}};
-  return distinct_list("--gpus", *options.gpus, layout_of);
+  return distinct_list("--gpus", *options.gpus, parse_layout);
 }
 
 const GpuType& gpu_named(const std::string& name) {

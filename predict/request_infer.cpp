@@ -11,7 +11,7 @@
 namespace ddpx {
 namespace {
 
-constexpr const char* kFlag = "--infer-link";
+constexpr const char* kInferFlag = "--infer-link";
 
 int count_of(const Options& options, const StepPair& steps) {
   const std::vector<NodeLayout> gpus = gpus_of(options);
@@ -61,7 +61,7 @@ Strategy strategy_of(const Options& options) {
 
 ForecastDocument infer(const Options& options, const Resolvers& resolvers) {
   check(options);
-  const StepPair steps = parse_step_pair(kFlag, options.infer_link.value());
+  const StepPair steps = parse_step_pair(kInferFlag, options.infer_link.value());
   const double parameters = parse_amount("--params", options.params.value());
   if (options.gpu && options.machine)
     throw InputError("--gpu",

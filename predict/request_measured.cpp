@@ -14,7 +14,7 @@
 namespace ddpx {
 namespace {
 
-constexpr const char* kFlag = "--step-time";
+constexpr const char* kStepTimeFlag = "--step-time";
 // Repeats of one step in fresh processes.
 constexpr double kStepError = 0.02;
 
@@ -27,7 +27,7 @@ bool same_device(const std::string& captured, const Device& device) {
   return type != nullptr ? type == gpu_type_of(device) : captured == device.name;
 }
 
-struct Steps {
+struct GivenSteps {
   Seconds whole{};
   std::optional<Seconds> share{};  // at one rank's share of the batch
 };
@@ -48,28 +48,28 @@ std::optional<double> share_of(const Query& query, const Options& options) {
   return share;
 }
 
-Steps steps_of(const Options& options, std::optional<double> share) {
+GivenSteps steps_of(const Options& options, std::optional<double> share) {
   const std::string& text = options.step_time.value();
-  const std::vector<std::string> words = parse_list(kFlag, text);
+  const std::vector<std::string> words = parse_list(kStepTimeFlag, text);
   if (words.size() > (share ? 2U : 1U)) {
-    throw InputError(kFlag, "'" + shown(text) + "' gives " + std::to_string(words.size()) +
-                                " steps; accepted: " +
-                                (share ? "two, as 40ms,12ms"
-                                       : "one, as 40ms (two with --scaling "
-                                         "strong)"));
+    throw InputError(kStepTimeFlag, "'" + shown(text) + "' gives " + std::to_string(words.size()) +
+                                        " steps; accepted: " +
+                                        (share ? "two, as 40ms,12ms"
+                                               : "one, as 40ms (two with --scaling "
+                                                 "strong)"));
   }
-  Steps steps{parse_time(kFlag, words.front()), std::nullopt};
+  GivenSteps steps{parse_time(kStepTimeFlag, words.front()), std::nullopt};
   if (!share) return steps;
   if (words.size() == 1) {
-    throw InputError(kFlag, "needs the one-GPU step at a rank's share of the batch too, " +
-                                count_text(*share) + " samples, as " + shown(text) +
-                                ",TIME: smaller batches are not faster in proportion");
+    throw InputError(kStepTimeFlag, "needs the one-GPU step at a rank's share of the batch too, " +
+                                        count_text(*share) + " samples, as " + shown(text) +
+                                        ",TIME: smaller batches are not faster in proportion");
   }
-  steps.share = parse_time(kFlag, words.back());
+  steps.share = parse_time(kStepTimeFlag, words.back());
   if (*steps.share > steps.whole)
-    throw InputError(kFlag, "'" + shown(text) +
-                                "' has the smaller batch slower than the larger; "
-                                "accepted: the whole batch's step, then the share's");
+    throw InputError(kStepTimeFlag, "'" + shown(text) +
+                                        "' has the smaller batch slower than the larger; "
+                                        "accepted: the whole batch's step, then the share's");
   return steps;
 }
 
@@ -84,7 +84,7 @@ NetworkSeries one_network(Network network) {
 
 void use_measured_model(Query& query, const Options& options, const Resolvers& resolvers) {
   const std::optional<double> share = share_of(query, options);
-  Steps steps = steps_of(options, share);
+  GivenSteps steps = steps_of(options, share);
   const Seconds given = steps.whole;
   use_any_dtype(query.job, query.machine);
   if (options.gpu && options.machine) {
@@ -111,7 +111,7 @@ void use_measured_model(Query& query, const Options& options, const Resolvers& r
                                            query.job.dtype,
                                            query.job.optimizer,
                                            query.job.engine,
-                                           {steps.whole, kStepError, kFlag}});
+                                           {steps.whole, kStepError, kStepTimeFlag}});
   }
   if (options.machine || options.gpu) return;
   query.warnings.push_back(

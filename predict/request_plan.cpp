@@ -19,20 +19,20 @@ constexpr double kMostSampleSpread = 3;   // a few long samples among many short
 constexpr double kLongestDeadline = 1e9;  // seconds: 32 years
 
 // Beyond these no run, machine or price is; within them no quotient leaves what a number can hold.
-constexpr double kLeast = 1e-6;
-constexpr double kMost = 1e15;
+constexpr double kLeastAmount = 1e-6;
+constexpr double kMostAmount = 1e15;
 
 bool gives_spread(const std::string& straggler) {
   return straggler.starts_with(kSpread) || straggler.starts_with(kSamples);
 }
 
 // `text` is all of the flag's value, or a part of `whole`, which is then shown too.
-double amount_of(std::string_view flag, const std::string& text, double least = kLeast,
+double amount_of(std::string_view flag, const std::string& text, double least = kLeastAmount,
                  const std::string& whole = "") {
   if (!whole.empty() && whole != text)
     return amount_of(std::string(flag) + " " + shown(whole), text, least);
   const double amount = parse_amount(flag, text);
-  if (amount < least || amount > kMost) {
+  if (amount < least || amount > kMostAmount) {
     throw InputError(flag, "'" + shown(text) + "' is out of range; accepted: from " +
                                (least < 1 ? "1e-6" : "1") + " to 1e15");
   }
@@ -110,7 +110,7 @@ Loader loader_of(const std::string& text) {
                                           "' is no rate; accepted: samples per second of all "
                                           "ranks together, as 2000, or of each, as 500/rank");
   const std::string number = per_rank ? text.substr(0, text.size() - kPerRank.size()) : text;
-  return {amount_of("--loader-rate", number, kLeast, text), per_rank};
+  return {amount_of("--loader-rate", number, kLeastAmount, text), per_rank};
 }
 
 // The fullest of N ranks has at most all of the work, N times the mean.

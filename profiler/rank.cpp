@@ -17,7 +17,6 @@ namespace ddpx {
 namespace {
 
 constexpr std::chrono::milliseconds kBeat{100};
-constexpr int kDeviceExit = 3;  // as of the programs (cli.md)
 constexpr int kTerminatedExit = 143;
 
 // Where ranks of the user's own launcher find each other.

@@ -35,7 +35,7 @@ figcaption{color:var(--soft);font-size:.92rem;max-width:52rem;margin-top:.4rem}
 .charts svg{width:100%;height:auto}
 )css";
 
-class Writer {
+class HtmlWriter {
  public:
   void operator()(const Heading& block) { out_ += "<h2>" + xml(block.text) + "</h2>\n"; }
   void operator()(const Paragraph& block) { out_ += "<p>" + xml(block.text) + "</p>\n"; }
@@ -85,7 +85,7 @@ class Writer {
 }  // namespace
 
 std::string html(const Document& document) {
-  Writer writer;
+  HtmlWriter writer;
   for (const Block& block : document.blocks) std::visit(writer, block);
   const std::string title = xml(document.title);
   std::string page =

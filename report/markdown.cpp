@@ -36,9 +36,9 @@ std::string stem_of(const std::string& path) {
   return dot == std::string::npos || dot <= name ? path : path.substr(0, dot);
 }
 
-class Writer {
+class MarkdownWriter {
  public:
-  explicit Writer(std::string stem) : stem_(std::move(stem)) {}
+  explicit MarkdownWriter(std::string stem) : stem_(std::move(stem)) {}
 
   void operator()(const Heading& block) { add("## " + line(block.text)); }
   void operator()(const Paragraph& block) { add(line(block.text)); }
@@ -89,7 +89,7 @@ class Writer {
 }  // namespace
 
 std::vector<ReportFile> markdown(const Document& document, const std::string& path) {
-  Writer writer(stem_of(path));
+  MarkdownWriter writer(stem_of(path));
   writer.add("# " + line(document.title));
   for (const Block& block : document.blocks) std::visit(writer, block);
   return std::move(writer).files(path);

@@ -92,7 +92,7 @@ std::string all_rows(const Comparison& comparison) {
   return text;
 }
 
-std::string largest_errors(const Comparison& comparison) {
+std::string largest_errors_text(const Comparison& comparison) {
   std::string text = "\nLargest errors\n";
   std::size_t shown = 0;
   for (const ComparedRow* row : worst_first(comparison.rows)) {
@@ -114,7 +114,7 @@ std::string validation_text(const ValidationFacts& facts) {
   text += "\n" + summary_lines(facts.comparison);
   text += "\n" + baseline_lines(facts.comparison);
   text += facts.comparison.rows.size() <= kFewRows ? all_rows(facts.comparison)
-                                                   : largest_errors(facts.comparison);
+                                                   : largest_errors_text(facts.comparison);
   return text;
 }
 

@@ -15,7 +15,6 @@ namespace ddpx {
 namespace {
 
 constexpr const char* kProgram = "ddpx-validate";
-constexpr int kDeviceExit = 3;  // as of the programs
 
 // Long enough for a median of some steps on slow links, short enough for many rows. GPUs repeat
 // their steps to a fraction of a per cent.

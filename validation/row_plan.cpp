@@ -19,7 +19,7 @@ RunRow one_gpu_row(const RunRow& row) {
   return alone;
 }
 
-bool same_work(const RunRow& a, const RunRow& b) {
+bool same_run(const RunRow& a, const RunRow& b) {
   const bool same_link = a.link == b.link || a.job.gpus == 1;  // one rank has none
   return a.network == b.network && same_link && a.job.gpus == b.job.gpus &&
          a.job.batch_per_rank == b.job.batch_per_rank && a.job.dtype == b.job.dtype &&
@@ -40,7 +40,7 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const RunRow> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RunRow yardstick = one_gpu_row(rows[i]);
     const auto found = std::find_if(yardsticks.begin(), yardsticks.end(), [&](const RunRow& other) {
-      return same_work(yardstick, other);
+      return same_run(yardstick, other);
     });
     const auto group = static_cast<std::size_t>(found - yardsticks.begin());
     if (found == yardsticks.end()) {
@@ -81,7 +81,7 @@ std::vector<RunRow> with_one_gpu_rows(std::vector<RunRow> rows) {
   for (std::size_t i = 0; i < given; ++i) {
     RunRow alone = one_gpu_row(rows[i]);
     const bool there = std::any_of(rows.begin(), rows.end(),
-                                   [&](const RunRow& row) { return same_work(row, alone); });
+                                   [&](const RunRow& row) { return same_run(row, alone); });
     if (!there) rows.push_back(std::move(alone));
   }
   return rows;

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeviceExit = 3;
 constexpr int kCannotStart = 127;
 
 // The package lies beside the programs: torch/ of the tree they were built in.

@@ -3,18 +3,18 @@
 #include <bit>
 #include <cstddef>
 
+#include "profiler/cpu/float_bits.hpp"
+
 namespace ddpx::cpu {
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffffU;
-constexpr std::uint32_t kFloatInfinity = 0x7f800000U;
 constexpr std::uint32_t kQuiet = 0x00400000U;
 
 // Written so that a loop over it becomes vector code: both outcomes are computed, one is taken.
 inline std::uint16_t round_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
-  const std::uint32_t kept = (bits & kMagnitude) > kFloatInfinity ? bits | kQuiet : rounded;
+  const std::uint32_t kept = (bits & kFloatMagnitude) > kFloatInfinity ? bits | kQuiet : rounded;
   return static_cast<std::uint16_t>(kept >> 16U);
 }
 

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "profiler/cpu/float_bits.hpp"
+
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -10,7 +12,6 @@
 namespace ddpx::cpu {
 namespace {
 
-constexpr std::uint32_t kFloatInfinity = 0x7f800000U;
 constexpr std::uint16_t kHalfInfinity = 0x7c00U;
 constexpr std::uint16_t kHalfQuietNan = 0x7e00U;
 
@@ -78,7 +79,7 @@ std::size_t add_by_lanes(std::span<const Half>, std::span<Half>) { return 0; }
 Half to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16U) & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  const std::uint32_t magnitude = bits & kFloatMagnitude;
   if (magnitude > kFloatInfinity) return {static_cast<std::uint16_t>(sign | kHalfQuietNan)};
   // 65520 is halfway between the largest half and the next power of two: from there on, infinity.
   if (magnitude >= 0x477ff000U) return {static_cast<std::uint16_t>(sign | kHalfInfinity)};

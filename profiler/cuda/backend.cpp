@@ -19,7 +19,7 @@ constexpr double kShortestSample = 300e-6;
 constexpr int kMostRuns = 20;
 // Time the host needs to queue one piece of work, at most.
 constexpr long long kIssueNanoseconds = 12'000;
-constexpr long long kHoldNanoseconds = 30'000;
+constexpr long long kLeastHoldNanoseconds = 30'000;
 // Window in which products and collectives run side by side.
 constexpr double kShortestWindow = 2e-3;
 constexpr double kLongestWindow = 60e-3;
@@ -54,7 +54,7 @@ double CudaBackend::between(std::size_t from, std::size_t to) {
 
 void CudaBackend::hold(int launches) {
   site_.barrier();
-  spin(kHoldNanoseconds + launches * kIssueNanoseconds, gpu_.compute());
+  spin(kLeastHoldNanoseconds + launches * kIssueNanoseconds, gpu_.compute());
   check(cudaEventRecord(mark(0).get(), gpu_.compute()), "recording an event");
   check(cudaStreamWaitEvent(gpu_.communication(), mark(0).get(), 0), "waiting for an event");
 }

@@ -11,7 +11,7 @@ namespace {
 using engine::Slice;
 
 // Holds the device back until the host has issued some steps of a hundred kernels.
-constexpr long long kHoldNanoseconds = 8'000'000;
+constexpr long long kStepsHoldNanoseconds = 8'000'000;
 
 Elements elements(Slice slice) { return {slice.data, slice.elements, slice.dtype}; }
 
@@ -172,7 +172,7 @@ std::optional<Seconds> CudaDevice::gap(const std::function<void()>& work) {
   const auto trace = records_.of(
       [&] {
         site_.barrier();
-        spin(kHoldNanoseconds, gpu_.compute());
+        spin(kStepsHoldNanoseconds, gpu_.compute());
         work();
       },
       site_);
