@@ -78,7 +78,7 @@ format() {
   [[ -z $unlike ]] || { echo "$unlike"; return 1; }
 }
 
-# Headers are linted through the units in which they are compiled alone.
+# Headers are linted through the .cpp file of their name, or the unit in which they are compiled alone.
 tidy() {
   local tool file units=()
   [[ ${DDPX_TIDY:-changed} != none ]] || { echo "DDPX_TIDY=none"; return 77; }
@@ -87,13 +87,14 @@ tidy() {
     case $file in
       *.cpp) units+=("$file") ;;
       *.hpp)
-        file=build/${file%%/*}/ddpx_${file%%/*}_verify_interface_header_sets/${file}.cxx
-        [[ -f $file ]] && units+=("$file")
+        for file in "${file%.hpp}.cpp" "build/${file%%/*}/ddpx_${file%%/*}_verify_interface_header_sets/$file.cxx"; do
+          [[ -f $file ]] && units+=("$file")
+        done
         ;;
     esac
   done < <(cpp_files "${DDPX_TIDY:-changed}")
   ((${#units[@]})) || { echo "no changed C++ file"; return 0; }
-  printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$jobs" "$tool" -p build --quiet
+  printf '%s\0' "${units[@]}" | sort -zu | xargs -0 -n 1 -P "$jobs" "$tool" -p build --quiet
 }
 
 # All errors in one run, not the first file's only.

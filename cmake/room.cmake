@@ -4,7 +4,8 @@
 #
 # The library of one room: target ddpx_NAME, used as ddpx::NAME. Includes are written from the
 # repository's root ("model/units.hpp"), so the root is the include directory. Headers are listed
-# for two reasons: installing, and header_self_containment, which compiles each of them alone.
+# for two reasons: installing, and header_self_containment, which compiles alone those that no .cpp
+# file of their name does by including them first (tests/rooms/includes_test.cpp).
 function(ddpx_add_room name)
   cmake_parse_arguments(PARSE_ARGV 1 room "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
   set(target ddpx_${name})
@@ -15,8 +16,17 @@ function(ddpx_add_room name)
   endif()
   add_library(${target} STATIC ${room_SOURCES})
   add_library(ddpx::${name} ALIAS ${target})
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
-                                  FILES ${room_HEADERS})
+  set(alone "")
+  foreach(header IN LISTS room_HEADERS)
+    string(REGEX REPLACE "\\.hpp$" ".cpp" source ${header})
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      list(APPEND alone ${header})
+    endif()
+  endforeach()
+  list(REMOVE_ITEM room_HEADERS ${alone})
+  target_sources(
+    ${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${room_HEADERS}
+                     FILE_SET alone TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${alone})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${room_PUBLIC} PRIVATE ${room_PRIVATE})
   set_target_properties(
@@ -24,7 +34,8 @@ function(ddpx_add_room name)
     PROPERTIES EXPORT_NAME ${name}
                LINKER_LANGUAGE CXX # a room may be headers only for a while
                POSITION_INDEPENDENT_CODE ON
-               VERIFY_INTERFACE_HEADER_SETS ON)
+               VERIFY_INTERFACE_HEADER_SETS ON
+               INTERFACE_HEADER_SETS_TO_VERIFY alone)
 endfunction()
 
 # ddpx_add_program(NAME SOURCES file... LINK target...)

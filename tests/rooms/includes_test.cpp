@@ -215,6 +215,26 @@ TEST(Includes, every_line_follows_the_rooms_table) {
   }
 }
 
+// The header that stands first in `text`, among those in quotes and in angles.
+std::string first_include(std::istream& text) {
+  static const std::regex kIncludeLine(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
+  std::string line;
+  std::smatch match;
+  while (std::getline(text, line))
+    if (std::regex_match(line, match, kIncludeLine)) return match[1].str();
+  return "";
+}
+
+TEST(Includes, a_cpp_file_includes_its_own_header_first_which_proves_that_it_compiles_alone) {
+  for (const std::string& file : sources_of_rooms()) {
+    if (!file.ends_with(".cpp")) continue;
+    const std::string header = file.substr(0, file.size() - 4) + ".hpp";
+    if (!std::filesystem::exists(header)) continue;
+    std::ifstream text(file);
+    EXPECT_EQ(first_include(text), header) << file;
+  }
+}
+
 TEST(Includes, a_forbidden_room_is_named_with_file_line_and_rule) {
   EXPECT_THAT(
       violations("model/step.cpp", "#include <vector>\n\n#include \"io/json.hpp\"\n"),
