@@ -33,7 +33,7 @@ Captured captured_of(const Reader& from) {
   from.only({"batch_per_rank", "dtype", "optimizer", "optimizer_s", "host_s", "host_optimizer_s",
              "broadcast_bytes", "gradient_dtype", "kernels"});
   Captured captured;
-  captured.batch = from.at("batch_per_rank").positive();
+  captured.batch = from.at("batch_per_rank").whole();
   captured.dtype = dtype_of(from.at("dtype"));
   captured.optimizer = optimizer_of(from.at("optimizer"));
   captured.optimizer_time = Seconds(from.at("optimizer_s").non_negative());

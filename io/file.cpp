@@ -207,19 +207,22 @@ std::optional<Staged> stage(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }
+std::string shown_path(const std::string& path) {
+  if (path.empty()) return "''";
+  return path == "-" ? "standard input" : path;
+}
 
 std::string read_text(const std::string& path) {
   if (path == "-") return read_all(STDIN_FILENO, shown_path(path));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(path, "cannot be read", errno);
+  if (file.get() < 0) fail(shown_path(path), "cannot be read", errno);
   return read_all(file.get(), path);
 }
 
 std::string read_log(const std::string& path) {
   if (path == "-") return read_filtered(STDIN_FILENO, shown_path(path));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(path, "cannot be read", errno);
+  if (file.get() < 0) fail(shown_path(path), "cannot be read", errno);
   return read_filtered(file.get(), path);
 }
 

@@ -51,7 +51,12 @@ void append_forecast(JsonObject& members, const Forecast& forecast) {
 }
 
 void append_crossing(JsonObject& members, const Crossing& crossing, std::string_view x_key) {
-  members.emplace_back(x_key, interval_json(crossing.x));
+  JsonObject x = interval_json(crossing.x);
+  for (auto& [key, value] : x) {  // an end outside the sweep is not known
+    if ((key == "low" && crossing.low_beyond) || (key == "high" && crossing.high_beyond))
+      value = JsonValue();
+  }
+  members.emplace_back(x_key, std::move(x));
   members.emplace_back("bracket", JsonArray{crossing.bracket_low, crossing.bracket_high});
   members.emplace_back("pays", name(crossing.pays));
 }

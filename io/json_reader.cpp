@@ -105,6 +105,13 @@ double Reader::positive() const {
   return *value;
 }
 
+double Reader::whole() const {
+  const auto* value = value_->as<double>();
+  if (value == nullptr || !(*value >= 1) || *value != std::floor(*value))
+    refuse_value("a whole number from 1 up");
+  return positive();
+}
+
 double Reader::non_negative() const {
   const auto* value = value_->as<double>();
   if (value == nullptr || !(*value >= 0)) refuse_value("a number from 0 up");

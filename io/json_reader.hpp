@@ -39,6 +39,8 @@ class Reader {
 
   [[nodiscard]] double number() const;
   [[nodiscard]] double positive() const;
+  // A count that may be large: a whole number from 1 up.
+  [[nodiscard]] double whole() const;
   [[nodiscard]] double non_negative() const;
   [[nodiscard]] double between(double low, double high) const;
   // A number from 0 up that can be what its unit says.

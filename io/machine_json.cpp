@@ -1,5 +1,8 @@
 #include "io/machine_json.hpp"
 
+#include <map>
+#include <tuple>
+
 #include "io/estimate_json.hpp"
 #include "io/host_json.hpp"
 #include "io/kernel_costs_json.hpp"
@@ -101,7 +104,7 @@ MeasuredStep step_of(const Reader& from) {
              "relative_error", "origin"});
   MeasuredStep step;
   step.network = from.at("network").label();
-  step.batch = from.at("batch_per_rank").positive();
+  step.batch = from.at("batch_per_rank").whole();
   step.dtype = dtype_of(from.at("dtype"));
   step.optimizer = optimizer_of(from.at("optimizer"));
   step.engine = from.at("engine").one_of({Engine::native, Engine::torch});
@@ -122,6 +125,19 @@ JsonObject step_json(const MeasuredStep& step) {
   members.emplace_back("relative_error", step.time.relative_error);
   if (!step.time.origin.empty()) members.emplace_back("origin", step.time.origin);
   return members;
+}
+
+// Two times for one thing: which of them counts would be the order's choice.
+template <class T, class Key>
+void refuse_repeated(const Reader& list, const std::vector<T>& values, const Key& key) {
+  std::map<decltype(key(values.front())), std::size_t> seen;
+  const std::vector<Reader> elements = list.elements();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto [earlier, fresh] = seen.emplace(key(values[i]), i);
+    if (!fresh)
+      elements[i].refuse("times what [" + std::to_string(earlier->second) +
+                         "] times already; keep one of them");
+  }
 }
 
 std::optional<Estimate<double>> factor_of(const Reader& top, std::string_view key) {
@@ -174,9 +190,16 @@ Machine machine_from_json(std::string_view text, std::string_view place) {
   for (const Reader& product : top.at("products").elements()) {
     machine.products.push_back(product_point_of(product));
   }
+  refuse_repeated(top.at("products"), machine.products, [](const ProductPoint& point) {
+    const Product& p = point.product;
+    return std::tuple(p.pass, p.dtype, p.rows, p.in, p.out);
+  });
   if (const auto costs = top.find("kernel_costs")) machine.kernel_costs = kernel_costs_of(*costs);
   if (const auto steps = top.find("one_gpu_steps")) {
     for (const Reader& step : steps->elements()) machine.one_gpu_steps.push_back(step_of(step));
+    refuse_repeated(*steps, machine.one_gpu_steps, [](const MeasuredStep& step) {
+      return std::tuple(step.network, step.batch, step.dtype, step.optimizer, step.engine);
+    });
   }
   machine.copy_bandwidth =
       estimate_of<BytesPerSecond>(top.at("copy_bandwidth_bytes_per_s"), kMemoryRate);

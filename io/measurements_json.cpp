@@ -60,6 +60,20 @@ void refuse_repeated_sizes(const Reader& collectives,
   }
 }
 
+// Of two values for one constant the later would count, and nobody could tell.
+void refuse_repeated_constants(const Reader& priors, const std::vector<Prior>& values) {
+  std::map<std::string_view, std::size_t> seen;
+  const std::vector<Reader> elements = priors.elements();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto [earlier, fresh] = seen.emplace(values[i].constant, i);
+    if (!fresh)
+      elements[i]
+          .at("constant")
+          .refuse_value("each constant once, and priors[" + std::to_string(earlier->second) +
+                        "] has it already; keep one of them");
+  }
+}
+
 }  // namespace
 
 Measurements measurements_from_json(std::string_view text, std::string_view place) {
@@ -85,6 +99,7 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   m.gaps = samples_if_any(top, "gaps", gap_sample_of);
   m.steps = samples_of(top, "steps", step_sample_of);
   m.priors = samples_of(top, "priors", prior_of);
+  refuse_repeated_constants(top.at("priors"), m.priors);
   m.notes = top.at("notes").texts();
   return m;
 }

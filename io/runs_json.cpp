@@ -25,7 +25,7 @@ Job job_of(const Reader& from) {
   if (const auto optimizer = from.find("optimizer")) job.optimizer = optimizer_of(*optimizer);
   if (const auto graphs = from.find("graphs")) job.graphs = graphs->boolean();
   const Reader batch = from.at("batch_per_rank");
-  job.batch_per_rank = batch.positive();
+  job.batch_per_rank = batch.whole();
   if (job.scaling == Scaling::strong && job.batch_per_rank < job.gpus) {
     batch.refuse_value(
         "under strong scaling the batch of one GPU, at least one sample for each of " +

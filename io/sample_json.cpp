@@ -174,7 +174,7 @@ StepSample step_sample_of(const Reader& from) {
              "step_times_s", "note", "gpus", "strategy"});
   StepSample sample;
   sample.network = from.at("network").label();
-  sample.batch = from.at("batch_per_rank").positive();
+  sample.batch = from.at("batch_per_rank").whole();
   sample.micro_batches = from.at("micro_batches").integer(1, kMostRanks);
   sample.dtype = dtype_of(from.at("dtype"));
   sample.optimizer = optimizer_of(from.at("optimizer"));

@@ -43,9 +43,10 @@ double edge(const SweepPoint& from, const SweepPoint& to) {
   return meet(from.x, of(from), to.x, of(to));
 }
 
-// The stretch around `x` in which 1 stays inside the interval; `last` and `next` are the indices of
-// the sweep's points on either side of it.
-Interval stretch(std::span<const SweepPoint> points, double x, std::size_t last, std::size_t next) {
+// Sets the stretch around `x` in which 1 stays inside the interval; `last` and `next` are the
+// indices of the sweep's points on either side of it.
+void set_stretch(std::span<const SweepPoint> points, double x, std::size_t last, std::size_t next,
+                 Crossing& crossing) {
   // The crossing itself as a point, its edges interpolated like its value.
   const SweepPoint& a = points[last];
   const SweepPoint& b = points[next];
@@ -56,11 +57,13 @@ Interval stretch(std::span<const SweepPoint> points, double x, std::size_t last,
   const SweepPoint middle{x,
                           {1.0, std::min(1.0, between(a.speedup.low, b.speedup.low)),
                            std::max(1.0, between(a.speedup.high, b.speedup.high))}};
-  Interval result{x, points.front().x, points.back().x};
+  Interval& result = crossing.x = {x, points.front().x, points.back().x};
+  crossing.low_beyond = crossing.high_beyond = true;
   SweepPoint inner = middle;
   for (std::size_t i = last + 1; i-- > 0;) {
     if (!undecided(points[i])) {
       result.low = edge(inner, points[i]);
+      crossing.low_beyond = false;
       break;
     }
     inner = points[i];
@@ -69,11 +72,11 @@ Interval stretch(std::span<const SweepPoint> points, double x, std::size_t last,
   for (std::size_t i = next; i < points.size(); ++i) {
     if (!undecided(points[i])) {
       result.high = edge(inner, points[i]);
+      crossing.high_beyond = false;
       break;
     }
     inner = points[i];
   }
-  return result;
 }
 
 }  // namespace
@@ -102,7 +105,7 @@ std::vector<Crossing> crossings(std::span<const SweepPoint> points) {
         std::size_t right = i;
         while (points[left + 1].x < x) ++left;
         while (points[right - 1].x > x) --right;
-        crossing.x = stretch(points, x, left, right);
+        set_stretch(points, x, left, right, crossing);
         found.push_back(crossing);
       }
     }

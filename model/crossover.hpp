@@ -21,16 +21,17 @@ enum class PaysSide { below, above };
 
 struct Crossing {
   // Log-log interpolation between the bracket's points; low and high where the interval's edges
-  // cross.
+  // cross, or the sweep's end where they do not within it.
   Interval x;
   double bracket_low = 0;  // the points it lies between
   double bracket_high = 0;
   PaysSide pays = PaysSide::below;  // on which side another GPU pays
+  bool low_beyond = false;          // the interval goes on below the sweep
+  bool high_beyond = false;         // and above it
 };
 
 // Every crossing along `points` (ascending x), by log-log interpolation of speedup between
-// neighbours. A curve crosses either way, several times or never. An edge of the interval that does
-// not cross within the sweep is reported at the sweep's end.
+// neighbours. A curve crosses either way, several times or never.
 [[nodiscard]] std::vector<Crossing> crossings(std::span<const SweepPoint> points);
 
 // Smallest batch per rank from which on more GPUs pay (speedup >= 1), searched over [low, high] by

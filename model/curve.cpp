@@ -137,6 +137,7 @@ double Curve::error_at(Bytes bytes) const {
 }
 
 bool Curve::extrapolates(Bytes bytes) const {
+  if (carried) return true;
   if (points_.empty()) return false;
   return bytes < 0.999 * points_.front().bytes || bytes > 1.001 * points_.back().bytes;
 }

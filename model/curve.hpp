@@ -48,6 +48,8 @@ class Curve {
   // Of the smallest message's time, where that is not equally sure: then each counts with its share
   // of a time, the latency's and the rest's.
   std::optional<double> latency_error;
+  // Made of a link inside a node that was not measured on so many ranks (two_level.hpp).
+  bool carried = false;
   // How far the time between points leans: the distance in ln(bytes) over which a point's weight in
   // the local line falls to 1/e^2, and the share taken of the line.
   double reach = 0.8;

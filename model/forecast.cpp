@@ -45,9 +45,13 @@ Interval around(double value, double relative) {
   return {value, value * std::max(0.0, 1.0 - relative), value * (1.0 + relative)};
 }
 
+// Whether the step is another than the one it is compared with: on one GPU only accumulation is.
+bool compared(const Job& job) { return job.gpus > 1 || job.strategy.micro_batches > 1; }
+
 // N GPUs give at most N times, but for what a measured step differs from its model by: 3 % at most,
 // for a larger residual stands for what slows many GPUs and not for what could speed them up.
 Interval within_linear(Interval speedup, const Job& job, double residual) {
+  if (job.gpus == 1) return speedup;
   constexpr double kMostSlack = 0.03;
   residual = std::min(residual, kMostSlack);
   const double most = std::max(speedup.value, static_cast<double>(job.gpus));
@@ -97,8 +101,8 @@ void propagate(Forecast& f, const StepModel& many, const OneGpu& one, const Job&
   Spread step;
   Spread speedup;
   step.add_larger(residual, -residual);
+  if (compared(job)) speedup.add_larger(residual, -residual);
   if (job.gpus > 1) {
-    speedup.add_larger(residual, -residual);
     const double one_residual = one.residual(residual);
     speedup.add_larger(one_residual, -one_residual);
   }
@@ -118,7 +122,7 @@ void propagate(Forecast& f, const StepModel& many, const OneGpu& one, const Job&
       speedup_change[side] = std::log(moved.speedup(job) / f.speedup.value);
     }
     step.add_larger(step_change[0], step_change[1]);
-    if (job.gpus > 1) speedup.add_larger(speedup_change[0], speedup_change[1]);
+    if (compared(job)) speedup.add_larger(speedup_change[0], speedup_change[1]);
     const double largest = std::max(std::abs(step_change[0]), std::abs(step_change[1]));
     f.sensitivity[s] = largest < kNegligible ? 0.0 : kNormalQuantile90 * largest;
   }
@@ -153,16 +157,16 @@ void draw(Forecast& f, const StepModel& many, const OneGpu& one, const Job& job,
     Rates rates;
     rates.step = moved(many.run(shift).total().value(), residual);
     steps.push_back(rates.step);
-    if (job.gpus == 1) continue;
-    rates.one = moved(one.seconds(shift), one.residual(residual));
+    if (!compared(job)) continue;
+    rates.one = moved(one.seconds(shift), job.gpus > 1 ? one.residual(residual) : 0);
     speedups.push_back(rates.speedup(job));
   }
   f.step_time_s = quantiles(steps, f.step_time_s.value);
-  if (job.gpus > 1) f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
+  if (compared(job)) f.speedup = within_linear(quantiles(speedups, f.speedup.value), job, residual);
 }
 
 // On one GPU the machine's own timing is all there is to be unsure of, and what the model makes of
-// further micro-batches.
+// further micro-batches, which alone moves the speedup.
 void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, double residual) {
   const double device = (f.step.total() - f.step.term(Term::loader)).value();
   const double further = job.strategy.micro_batches > 1 ? residual : 0;
@@ -170,6 +174,7 @@ void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, d
       around(device, kNormalQuantile90 * std::hypot(timed.time.relative_error, further));
   const double fed = job.loader ? job.samples_per_step() / job.loader->rate(1) : 0;
   f.step_time_s = {f.step.total().value(), std::max(fed, moved.low), std::max(fed, moved.high)};
+  f.speedup = around(f.speedup.value, kNormalQuantile90 * further);
   f.sensitivity = {};
 }
 

@@ -71,12 +71,6 @@ const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_
   return best;
 }
 
-// The collective whose curve stands in for `kind`: reduce-scatter and all-gather move the same
-// bytes in the same steps.
-Collective twin(Collective kind) {
-  return kind == Collective::all_gather ? Collective::reduce_scatter : Collective::all_gather;
-}
-
 CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
   return {curve.at(call.bytes), curve.error_at(call.bytes), curve.extrapolates(call.bytes)};
 }
@@ -135,6 +129,10 @@ Seconds ring_time(const CollectiveCall& call, Seconds step_latency, BytesPerSeco
   return steps * (step_latency + call.bytes / call.ranks / bandwidth);
 }
 
+Collective stand_in(Collective kind) {
+  return kind == Collective::all_gather ? Collective::reduce_scatter : Collective::all_gather;
+}
+
 int Link::reach() const { return most_ranks.value_or(carry_over(topology, peak).most_ranks); }
 
 std::optional<int> Link::hosts_of(const Curve& curve) const {
@@ -182,7 +180,7 @@ CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_
   if (const Curve* curve = find_curve(link, call, true)) return from_curve(*curve, call);
   if (call.kind != Collective::all_reduce) {
     CollectiveCall other = call;
-    other.kind = twin(call.kind);
+    other.kind = stand_in(call.kind);
     if (const Curve* curve = find_curve(link, other, true)) {
       CollectivePrice result = from_curve(*curve, other);
       // Half an all-reduce and the two half-collectives differ by 3-7 % (two H200).
@@ -193,7 +191,7 @@ CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_
   if (const Curve* curve = find_curve(link, call, false))
     return carried(link, *curve, call, in_switch);
   if (link.bandwidth.value.value() > 0) return from_figures(link, call, in_switch);
-  for (Collective kind : {twin(call.kind), Collective::all_reduce}) {
+  for (Collective kind : {stand_in(call.kind), Collective::all_reduce}) {
     CollectiveCall other = call;
     other.kind = kind;
     if (const Curve* curve = find_curve(link, other, false)) {

@@ -109,6 +109,10 @@ struct CollectivePrice {
   bool extrapolated = false;  // a size, a rank count or a collective that was not measured
 };
 
+// The collective whose curve stands in for `kind`, a sharded one, where that has none:
+// reduce-scatter and all-gather move the same bytes in the same steps.
+[[nodiscard]] Collective stand_in(Collective kind);
+
 // Price of `call` on `link`. Curves of the same collective and rank count come first; then the
 // other half-collective's; then the nearest rank count, carried over by the ring's volume and
 // number of steps, with the error of that step by topology; then the figures. Ring all-reduce:

@@ -23,8 +23,9 @@ constexpr Unit kSizes[] = {{"B", 1},        {"KB", 1e3},     {"MB", 1e6},    {"G
 constexpr Unit kRates[] = {
     {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 1024.0},
     {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8}};
-constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
-                           {"s", 1},     {"min", 60},  {"h", 3600}};
+// The micro sign and the Greek letter are what people paste; messages name the plain one.
+constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6},
+                           {"ms", 1e-3}, {"s", 1},     {"min", 60},       {"h", 3600}};
 
 [[noreturn]] void reject(std::string_view place, std::string_view text,
                          const std::string& problem) {
@@ -64,7 +65,8 @@ std::string without_number(std::string_view text) {
 std::string names(std::span<const Unit> units) {
   std::string list;
   for (const Unit& unit : units) {
-    if (!unit.name.empty()) list += (list.empty() ? "" : ", ") + std::string(unit.name);
+    const bool plain = !unit.name.empty() && unit.name.front() > ' ' && unit.name.front() <= '~';
+    if (plain) list += (list.empty() ? "" : ", ") + std::string(unit.name);
   }
   return list;
 }

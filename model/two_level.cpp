@@ -60,10 +60,14 @@ BytesPerSecond wire_of(const Link& between) {
   return hosts < 2 ? bus : bus / most_over_wire(hosts, curve->ranks);
 }
 
+// A large all-reduce of the GPUs of a node. Rings and trees over several nodes do not use the
+// switch's adding.
+CollectivePrice price_inside(const Link& inside, int gpus) {
+  return price(inside, {Collective::all_reduce, DType::fp32, kLarge, gpus}, InSwitch::no);
+}
+
 BytesPerSecond inside_bandwidth(const Link& inside, int gpus) {
-  const CollectiveCall call{Collective::all_reduce, DType::fp32, kLarge, gpus};
-  // Rings and trees over several nodes do not use the switch's adding.
-  return call.bytes / price(inside, call, InSwitch::no).time * bus_factor(call.kind, call.ranks);
+  return kLarge / price_inside(inside, gpus).time * bus_factor(Collective::all_reduce, gpus);
 }
 
 // By the rate of its NVLink generation, which is what the ceilings go with.
@@ -130,10 +134,12 @@ double without_trees(std::span<const NcclCost> costs, Bytes bytes, const NcclTop
   return std::log(ring / nccl_time(nccl_choice(costs, bytes, topology), bytes, topology).value());
 }
 
-// One standard error of the smallest message between the nodes, and of a large one.
+// One standard error of the smallest message between the nodes, and of a large one; and whether
+// what is inside a node was measured on fewer or more ranks.
 struct Unsure {
   double latency = 0;
   double bandwidth = 0;
+  bool carried = false;
 };
 
 // Curves of `kinds` by NCCL's model of `topology`.
@@ -156,6 +162,7 @@ void add_curves(Link& link, const NcclTopology& topology, const Unsure& unsure,
     const double ring = std::expm1(without_trees(costs, Bytes(kSmallestSize), topology) / 2);
     curve.latency_error = std::hypot(unsure.latency, ring);
     curve.relative_error = unsure.bandwidth;
+    curve.carried = unsure.carried;
   }
 }
 
@@ -210,7 +217,15 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.source = (alone ? "" : inside.source + "; ") + between.source;
   const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};
-  add_curves(link, topology, unsure,
+  Unsure of_both = unsure;
+  if (!alone) {
+    const CollectivePrice within = price_inside(inside, layout.gpus_per_node);
+    of_both.carried = within.extrapolated;
+    // What has the pace is what has to be sure.
+    if (inside_bandwidth(inside, layout.gpus_per_node) < *topology.wire)
+      of_both.bandwidth = std::hypot(of_both.bandwidth, within.relative_error);
+  }
+  add_curves(link, topology, of_both,
              {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   link.levels = {inside, between_nodes(between, topology, unsure)};
   return link;

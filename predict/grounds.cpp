@@ -134,10 +134,12 @@ const Link& link_of(const Link& link, const Job& job, const Exchange& exchange) 
 
 // Of a large message, or the largest measured.
 BytesPerSecond peak_of(const Link& link, const Exchange& exchange) {
-  for (const Curve& curve : link.curves) {
-    if (curve.kind == exchange.kind && curve.ranks == exchange.ranks &&
-        curve.dtype == exchange.wire) {
-      return curve.peak_bus_bandwidth();
+  std::vector<Collective> kinds{exchange.kind};
+  if (exchange.kind != Collective::all_reduce) kinds.push_back(stand_in(exchange.kind));
+  for (const Collective kind : kinds) {
+    for (const Curve& curve : link.curves) {
+      if (curve.kind == kind && curve.ranks == exchange.ranks && curve.dtype == exchange.wire)
+        return curve.peak_bus_bandwidth();
     }
   }
   const CollectiveCall large{exchange.kind, exchange.wire, kLargeMessage, exchange.ranks};
@@ -163,6 +165,13 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
     largest = std::max(largest, message);
   }
   if (outside == 0) return;
+  if (!link.levels.empty() && link.curves.front().carried) {
+    const std::string reason = "rank count: " + link.levels.front().name +
+                               " was not measured on as many ranks as a node of " + link.name +
+                               " has";
+    if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(reason);
+    return;
+  }
   if (!other_kind && !ranks.contains(gpus)) {
     std::string measured;
     for (int n : ranks) measured += (measured.empty() ? "" : ", ") + std::to_string(n);

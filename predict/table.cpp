@@ -70,7 +70,7 @@ std::vector<Field> fields(const ForecastDocument& document) {
     return bound == BoundBy::communication ? "comm" : std::string(name(bound));
   });
   if (break_even) {
-    always("pays from", false, 4, [](const ForecastRow& r) {
+    always("even at", false, 4, [](const ForecastRow& r) {
       return r.break_even_batch_per_rank ? batch_text(*r.break_even_batch_per_rank)
                                          : std::string("-");
     });
@@ -185,7 +185,7 @@ std::string rows_text(const ForecastDocument& document) {
   const bool break_even =
       std::any_of(document.rows.begin(), document.rows.end(),
                   [](const ForecastRow& r) { return r.break_even_batch_per_rank.has_value(); });
-  if (break_even) shared += "; pays from: batch from which on it pays";
+  if (break_even) shared += "; even at: batch from which on it is no slower";
   return wrapped(shared) + "\n" + fitted(document, std::move(shown));
 }
 
@@ -193,13 +193,13 @@ std::string crossovers_text(const ForecastDocument& document) {
   std::string text;
   for (const CrossoverRow& c : document.crossovers) {
     if (!c.break_even_batch_per_rank) continue;
-    text +=
-        wrapped("Break-even batch for the largest network swept, " +
-                    setting_text(c.gpus, document.device, c.link) + ", " + printable(c.strategy) +
-                    ": pays from " + batch_text(*c.break_even_batch_per_rank) +
-                    (*c.break_even_batch_per_rank > 1 ? " samples" : " sample") +
-                    (c.ranks_sharing_batch > 1 ? " of all ranks on." : " per rank on."),
-                {.rest = 2});
+    text += wrapped("Break-even batch for the largest network swept, " +
+                        setting_text(c.gpus, document.device, c.link) + ", " +
+                        printable(c.strategy) + ": " + batch_text(*c.break_even_batch_per_rank) +
+                        (*c.break_even_batch_per_rank > 1 ? " samples" : " sample") +
+                        (c.ranks_sharing_batch > 1 ? " of all ranks; from there on it is no slower."
+                                                   : " per rank; from there on it is no slower."),
+                    {.rest = 2});
   }
   return text;
 }

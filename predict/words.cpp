@@ -33,9 +33,18 @@ std::string axis_noun(const CrossoverRow& row) {
   return row.ranks_sharing_batch > 1 ? " samples of all ranks" : " samples per rank";
 }
 
+// An end that lies outside the sweep is not known.
+std::string crossing_range(const Crossing& c) {
+  const std::string low = amount_text(c.x.low);
+  const std::string high = amount_text(c.x.high);
+  if (c.low_beyond && c.high_beyond) return "below " + low + " to above " + high;
+  if (c.low_beyond) return "below " + low + " to " + high;
+  return c.high_beyond ? low + " to above " + high : low + "-" + high;
+}
+
 std::string crossing_text(const CrossoverRow& row, const Crossing& c) {
   return std::string(name(c.pays)) + " " + amount_text(c.x.value) + axis_noun(row) +
-         " (90 %: " + range_text(c.x.low, c.x.high) + ")";
+         " (90 %: " + crossing_range(c) + ")";
 }
 
 // The same sweep in time to target.

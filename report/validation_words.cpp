@@ -164,8 +164,10 @@ std::string crossings_text(const std::vector<Crossing>& crossings) {
   std::string text;
   for (const Crossing& crossing : crossings) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("{} ({} to {}), between {} and {}, pays {}", count_text(crossing.x.value),
-                        count_text(crossing.x.low), count_text(crossing.x.high),
+    text += fmt::format("{} ({}{} to {}{}), between {} and {}, pays {}",
+                        count_text(crossing.x.value), crossing.low_beyond ? "below " : "",
+                        count_text(crossing.x.low), crossing.high_beyond ? "above " : "",
+                        count_text(crossing.x.high),
                         count_text(crossing.bracket_low), count_text(crossing.bracket_high),
                         name(crossing.pays));
   }

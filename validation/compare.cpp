@@ -11,6 +11,9 @@
 namespace ddpx {
 namespace {
 
+// Of N times the throughput; the rest is how much fresh processes differ.
+constexpr double kMostGain = 1.5;
+
 // One word for what a strategy mainly does. An explicit cap of DDP's default size is plain DDP.
 std::string family_of(const Strategy& strategy) {
   if (!strategy.sync) return "no-sync";
@@ -54,6 +57,13 @@ void judge(ComparedRow& row, const OneGpuRows& one_gpu) {
   const double speedup = (run.job.samples_per_step() / row.measured.value) /
                          (run.job.one_gpu().samples_per_step() / one->value);
   row.measured_speedup = speedup;
+  // N GPUs do the work of N at most; what updates less often than the one GPU can gain more.
+  if (run.job.strategy.micro_batches == 1 && speedup > kMostGain * run.job.gpus) {
+    add_reason(row.rests_on,
+               "measured speedup above the number of GPUs, which its one-GPU row "
+               "cannot be right for: its verdict is not judged");
+    return;
+  }
   if (std::abs(speedup - 1.0) <= kBreakEvenBand) return;
   row.verdict_right =
       row.forecast.verdict == (speedup > 1.0 ? Verdict::pays : Verdict::does_not_pay);

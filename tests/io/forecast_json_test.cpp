@@ -175,6 +175,12 @@ TEST(ForecastJson, each_crossing_can_be_read_alone) {
   EXPECT_EQ(crossovers[1].at("link").text(), "pcie3");
   EXPECT_EQ(crossovers[1].at("batch_per_rank").number(), 256);
   EXPECT_EQ(crossovers[1].at("break_even_batch_per_rank").number(), 512);
+  ForecastDocument cut = document();  // a sweep that ends inside the interval
+  cut.crossovers[0].crossings[0].low_beyond = true;
+  const Document without_low = parsed(cut);
+  const Reader found = Reader(without_low).at("crossovers").elements()[0].at("parameters");
+  EXPECT_TRUE(found.at("low").is_null());
+  EXPECT_EQ(found.at("high").number(), 4.5e6);
 }
 
 TEST(ForecastJson, a_sweep_that_never_crosses_is_still_there) {

@@ -292,6 +292,21 @@ TEST(MachineJson, costs_of_nothing_or_of_one_pass_twice_are_refused) {
                            {"kernel_costs[2].pass: is \"forward\"; accepted: a pass that"});
 }
 
+// Which of two times counts would be the order's choice.
+TEST(MachineJson, a_step_or_a_product_timed_twice_is_refused) {
+  Machine m = full_machine();
+  m.one_gpu_steps.push_back(m.one_gpu_steps.front());
+  m.one_gpu_steps.back().time.value *= 10;
+  test::expect_input_error(
+      [&] { (void)machine_from_json(to_json(m), "given.json"); },
+      {"one_gpu_steps[" + std::to_string(m.one_gpu_steps.size() - 1) + "]", "[0] times already"});
+  m = full_machine();
+  m.products.push_back(m.products.front());
+  test::expect_input_error(
+      [&] { (void)machine_from_json(to_json(m), "given.json"); },
+      {"products[" + std::to_string(m.products.size() - 1) + "]", "[0] times already"});
+}
+
 TEST(MachineJson, truncated_files_are_refused) {
   test::expect_truncation_refused(to_json(full_machine()), machine_from_json);
 }

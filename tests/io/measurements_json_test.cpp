@@ -235,6 +235,9 @@ TEST(MeasurementsJson, damaged_files_are_refused_by_path_and_value) {
        {"\"clocks\": \"sustained\"", "\"clocks\": \"cold\"", {"accepted: burst, sustained"}},
        {"\"micro_batches\": 8", "\"micro_batches\": 0", {"steps[0].micro_batches: is 0"}},
        {"\"batch_per_rank\": 256", "\"batch_per_rank\": 0", {"steps[0].batch_per_rank: is 0"}},
+       {"\"batch_per_rank\": 256",
+        "\"batch_per_rank\": 1.5",
+        {"steps[0].batch_per_rank: is 1.5; accepted: a whole number"}},
        {"\"threads\": 384", "\"threads\": 0", {"products[0].kernel.threads: is 0"}},
        {"\"parameters\": 1000000", "\"parameters\": 0", {"optimizers[0].parameters: is 0"}},
        {"\"constant\": \"rank_spread\"", "\"constant\": \"\"", {"priors[1].constant: is \"\""}},
@@ -266,6 +269,15 @@ TEST(MeasurementsJson, a_size_measured_in_two_samples_is_refused) {
   const Measurements read = measurements_from_json(to_json(m), "given.json");
   EXPECT_EQ(read.collectives[1].process_set, 0);
   EXPECT_EQ(read.collectives[3].process_set, 2);
+}
+
+TEST(MeasurementsJson, a_constant_borrowed_twice_is_refused) {
+  Measurements m = full_measurements();
+  m.priors.push_back(m.priors.front());
+  m.priors.back().value *= 1.01;
+  test::expect_input_error(
+      [&] { (void)measurements_from_json(to_json(m), "given.json"); },
+      {"priors[" + std::to_string(m.priors.size() - 1) + "].constant", "priors[0] has it already"});
 }
 
 TEST(MeasurementsJson, truncated_files_are_refused) {

@@ -143,6 +143,7 @@ TEST(RunsJson, damaged_files_are_refused_by_path_and_value) {
         "\"batch_per_rank\": 1",
         {"rows[1].batch_per_rank: is 1", "strong scaling", "2 ranks"}},
        {"\"batch_per_rank\": 128", "\"batch_per_rank\": 0", {"rows[1].batch_per_rank: is 0"}},
+       {"\"batch_per_rank\": 128", "\"batch_per_rank\": 128.5", {"is 128.5; accepted: a whole"}},
        {"\"scaling\": \"strong\"",
         "\"scaling\": \"super\"",
         {"is \"super\"; accepted: weak, strong"}},

@@ -59,6 +59,19 @@ TEST(Crossings, with_edges_that_never_cross_end_at_the_sweeps_ends) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].x.low, 10);
   EXPECT_EQ(found[0].x.high, 100);
+  EXPECT_TRUE(found[0].low_beyond);
+  EXPECT_TRUE(found[0].high_beyond);
+}
+
+TEST(Crossings, say_which_end_of_their_interval_the_sweep_does_not_reach) {
+  const auto law = [](double x) { return at(x, std::pow(x / 1000, -0.5), 0.2); };
+  const std::vector<SweepPoint> points{law(900), law(3000)};  // edges at 640 and 1440
+  const auto found = crossings(points);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].x.low, 900);
+  EXPECT_TRUE(found[0].low_beyond);
+  EXPECT_NEAR(found[0].x.high, 1440, 1e-9);
+  EXPECT_FALSE(found[0].high_beyond);
 }
 
 TEST(Crossings, of_a_rising_curve_pay_above) {

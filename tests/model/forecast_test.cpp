@@ -57,6 +57,24 @@ TEST(Forecasts, of_one_gpu_are_a_speedup_of_one_without_doubt) {
             1);
 }
 
+// The plain step is compared with itself; one that accumulates with another step.
+TEST(Forecasts, of_one_gpu_that_accumulates_are_a_speedup_in_doubt) {
+  Machine m = machine(0.1);
+  m.residual = 0.05;
+  Job job = test::one_bucket_per_tensor(1);
+  job.strategy.micro_batches = 4;
+  ForecastOptions draws;
+  draws.method = IntervalMethod::monte_carlo;
+  for (const ForecastOptions& options : {ForecastOptions{}, draws}) {
+    const Forecast f = forecast(m, Link{}, three_layers(), job, options);
+    EXPECT_NEAR(f.speedup.high / f.speedup.value, std::exp(0.05 * kNormalQuantile90),
+                0.02);  // 2000 draws
+    EXPECT_NEAR(f.speedup.value / f.speedup.low, std::exp(0.05 * kNormalQuantile90),
+                0.02);  // 2000 draws
+    EXPECT_FALSE(f.verdict);
+  }
+}
+
 TEST(Forecasts, with_sure_constants_have_no_width) {
   for (IntervalMethod method : {IntervalMethod::linear, IntervalMethod::monte_carlo}) {
     ForecastOptions options;

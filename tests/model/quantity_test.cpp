@@ -24,6 +24,8 @@ TEST(Quantity, sizes_tell_powers_of_ten_from_powers_of_two) {
 
 TEST(Quantity, times_take_every_usual_unit) {
   EXPECT_DOUBLE_EQ(parse_time("--t", "10us").value(), 10e-6);
+  EXPECT_DOUBLE_EQ(parse_time("--t", "10\u00b5s").value(), 10e-6);  // the micro sign
+  EXPECT_DOUBLE_EQ(parse_time("--t", "10\u03bcs").value(), 10e-6);  // the Greek letter
   EXPECT_DOUBLE_EQ(parse_time("--t", "120ms").value(), 0.120);
   EXPECT_DOUBLE_EQ(parse_time("--t", "1.33s").value(), 1.33);
   EXPECT_DOUBLE_EQ(parse_time("--t", "800ns").value(), 800e-9);

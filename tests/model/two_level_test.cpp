@@ -129,6 +129,23 @@ TEST(TwoLevel, a_large_message_is_as_unsure_as_the_wire_and_the_model_whatever_t
   EXPECT_NEAR(a, price(two_level(kNvlink, unsure, {2, 8}, 1), large).relative_error, 0.01);
 }
 
+// Two nodes are no better known than one: where a node's own link is carried to more ranks than it
+// was measured on, the forecast says so, and is as unsure of it where it has the pace.
+TEST(TwoLevel, what_is_carried_inside_a_node_is_outside_the_calibration_and_unsure) {
+  const Link slow = figures("slots", Topology::pcie_host, 4, 60);
+  const Link wire = figures("wire", Topology::network, 48, 15);
+  const CollectiveCall large{Collective::all_reduce, DType::fp32, Bytes(8.0 * (1 << 30)), 16};
+  const CollectivePrice eight = price(slow, {large.kind, large.dtype, large.bytes, 8});
+  const CollectivePrice both = price(two_level(slow, wire, {2, 8}), large);
+  EXPECT_TRUE(eight.extrapolated);
+  EXPECT_TRUE(both.extrapolated);
+  EXPECT_GT(both.relative_error, eight.relative_error);
+  const CollectiveCall four{large.kind, large.dtype, large.bytes, 4};
+  EXPECT_FALSE(price(two_level(slow, wire, {2, 2}), four).extrapolated);  // as measured
+  const CollectivePrice paced = price(two_level(kNvlink, wire, {2, 8}, 1), large);
+  EXPECT_NEAR(paced.relative_error, std::hypot(0.05, kTwoLevelError), 0.01);  // by the wire
+}
+
 // What two hosts of eight reach over a wire that they were measured on is what they reached, not
 // what a tree would make of it once more.
 TEST(TwoLevel, a_network_measured_over_such_nodes_gives_what_was_measured) {

@@ -61,6 +61,15 @@ TEST(Compare, measured_speedup_is_samples_per_second_over_plain_one_gpu_steps) {
   EXPECT_NEAR(*c.rows[0].measured_speedup, (4 * 3 / 0.050) / (1 / 0.010), kClose);
 }
 
+TEST(Compare, a_speedup_that_so_many_gpus_cannot_give_judges_no_verdict) {
+  const Comparison c =
+      compared(made_runs({made_row(1, 100, 1.0), made_row(2, 100, exact_step(100))}));
+  ASSERT_TRUE(c.rows[0].measured_speedup);
+  EXPECT_GT(*c.rows[0].measured_speedup, 3);
+  EXPECT_FALSE(c.rows[0].verdict_right);
+  EXPECT_THAT(c.rows[0].rests_on, HasSubstr("above the number of GPUs"));
+}
+
 TEST(Compare, strong_scaling_speeds_up_the_batch_of_one_gpu) {
   RunRow one = made_row(1, 100, 0.040);
   RunRow four = made_row(4, 100, 0.012);
