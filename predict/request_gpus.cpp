@@ -190,7 +190,11 @@ Machine machine_for(const Options& options, const Resolvers& resolvers) {
   if (!options.gpu) return resolvers.machine(options.machine);
   const GpuType& type = gpu_named(*options.gpu);
   if (!options.machine) return machine_of(type);
-  return carried_to(resolvers.machine(options.machine), type);
+  const Machine machine = resolvers.machine(options.machine);
+  if (gpu_type_of(machine.device) == &type)
+    throw InputError("--gpu", "'" + shown(*options.gpu) + "' is what " + shown(*options.machine) +
+                                  " was measured on; leave --gpu out, or name another GPU");
+  return carried_to(machine, type);
 }
 
 void check_groups(const Strategy& strategy, const NodeLayout& layout) {
