@@ -59,7 +59,7 @@ TEST(MostCounted, bounds_the_fast_end_of_every_strategys_interval) {
   Machine machine = test::machine_for(network, 64);
   machine.residual = 0.08;
   for (const Topology topology : {Topology::pcie, Topology::pcie_host, Topology::network}) {
-    const Link link = wire(topology, 1.05, 1.25);
+    const Link link = wire(topology, 1.05e-3, 1.25e-3);  // steps of the machine are seconds
     for (const int gpus : {2, 4, 16}) {
       for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::fsdp_block}) {
         Job job;
@@ -87,7 +87,7 @@ TEST(MostCounted, is_free_communication_at_most) {
   const Network network = mlp({.width = 1024, .depth = 8});
   Machine machine = test::machine_for(network, 64);
   machine.residual = 0;
-  Link link = wire(Topology::pcie, 10, 0);
+  Link link = wire(Topology::pcie, 1e-3, 0);
   Job job;
   job.gpus = 16;
   job.batch_per_rank = 64;
