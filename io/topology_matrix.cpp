@@ -11,6 +11,7 @@ namespace ddpx::io {
 namespace {
 
 constexpr std::size_t kMostGpusOfHost = 1024;
+constexpr int kMostNvlinks = 18;  // of an H100 and a B200
 
 // The number behind "GPU" or "NIC"; names such as "mlx5_0" count as NICs in older versions.
 bool is_gpu(std::string_view word) {
@@ -24,7 +25,9 @@ bool is_nic(std::string_view word) {
 bool is_gpu_path(std::string_view word) {
   static constexpr std::array<std::string_view, 6> kWords{"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
   if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
-  return word.starts_with("NV") && nccl::whole_number(word.substr(2));
+  if (!word.starts_with("NV")) return false;
+  const auto links = nccl::whole_number(word.substr(2));
+  return links && *links >= 1 && *links <= kMostNvlinks;
 }
 
 bool is_header(const std::vector<std::string_view>& words) {

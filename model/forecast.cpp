@@ -115,9 +115,11 @@ void propagate(Forecast& f, const StepModel& many, const OneGpu& one, const Job&
     std::array<double, 2> speedup_change{};
     for (std::size_t side = 0; side < 2; ++side) {
       Shift shift;
-      shift.z[s] = side == 0 ? 1.0 : -1.0;
-      const Rates moved{moves_many ? many.run(shift).total().value() : f.step.total().value(),
-                        moves_one ? one.seconds(shift) : one.step.total().value()};
+      shift.z[s] = side == 0 ? -1.0 : 1.0;
+      const Rates moved{
+          moves_many ? moved_step(many, source, static_cast<Side>(side), f.step.total().value())
+                     : f.step.total().value(),
+          moves_one ? one.seconds(shift) : one.step.total().value()};
       step_change[side] = std::log(moved.step / f.step_time_s.value);
       speedup_change[side] = std::log(moved.speedup(job) / f.speedup.value);
     }
@@ -178,14 +180,18 @@ void around_timed_step(Forecast& f, const MeasuredStep& timed, const Job& job, d
   f.sensitivity = {};
 }
 
-// What the loaders take off the step's interval they take off the speedup's.
-void paced(Forecast& f, const Job& job) {
-  const Interval limited = limited_by_loader(f.step_time_s, f.step, job);
+// What is taken off the step's interval is taken off the speedup's.
+void limit(Forecast& f, const Interval& limited) {
   Interval& s = f.speedup;
   s.high = std::max(s.value, s.high * f.step_time_s.low / limited.low);
   s.low = std::min(s.value, s.low * f.step_time_s.high / limited.high);
-  if (limited.low != f.step_time_s.low) f.learned.reset();  // it is the loaders' now
   f.step_time_s = limited;
+}
+
+void paced(Forecast& f, const Job& job) {
+  const Interval limited = limited_by_loader(f.step_time_s, f.step, job);
+  if (limited.low != f.step_time_s.low) f.learned.reset();  // it is the loaders' now
+  limit(f, limited);
 }
 
 Interval widest(const Interval& a, const Interval& b) {
@@ -297,6 +303,7 @@ Forecast forecast(const Machine& machine, const ProductTable& products, const Li
   if (job.gpus == 1 && one.measured) around_timed_step(f, *one.measured, job, machine.residual);
   if (options.learned)
     learn(f, *options.learned, kind_of(network.name, link.name, job, regime_of(f)), job, residual);
+  limit(f, within_wires(f.step_time_s, many.least_exchange()));
   if (job.loader) paced(f, job);
   f.samples_per_s = reciprocal_scaled(f.step_time_s, job.samples_per_step());
   if (job.gpus > 1) f.verdict = verdict_of(f.speedup);

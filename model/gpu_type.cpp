@@ -4,7 +4,10 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "model/error.hpp"
 
@@ -107,7 +110,31 @@ double peak(const GpuType& type, DType dtype) {
 }
 
 double reached(const GpuType& type, DType dtype) {
-  return peak(type, dtype) * 1e12 * (dtype == DType::fp32 ? kFp32Share : kTensorShare);
+  const double fp32 = type.fp32 * 1e12 * kFp32Share;
+  if (dtype == DType::fp32) return fp32;
+  const double tensor = peak(type, dtype) * 1e12 * kTensorShare;
+  // tf32 is allowed, not asked for: the library takes a kernel of either kind, whichever is faster.
+  // GeForce cards have the same peak for both (GA102 and Ada whitepapers), and there it is fp32's.
+  return dtype == DType::tf32 ? std::max(tensor, fp32) : tensor;
+}
+
+bool multiplies(const GpuType& type, DType dtype) {
+  if (dtype == DType::tf32) return type.tf32 > 0;
+  return dtype != DType::bf16 || type.compute_capability >= 80;
+}
+
+// Where a shape was measured in both: a library allowed to use tf32 keeps the faster kernel.
+void keep_faster(std::vector<ProductPoint>& products) {
+  std::map<std::tuple<Pass, double, double, double>, Seconds> fp32;
+  const auto key = [](const Product& p) { return std::tuple(p.pass, p.rows, p.in, p.out); };
+  for (const ProductPoint& point : products) {
+    if (point.product.dtype == DType::fp32) fp32.emplace(key(point.product), point.time.value);
+  }
+  for (ProductPoint& point : products) {
+    if (point.product.dtype != DType::tf32) continue;
+    const auto same = fp32.find(key(point.product));
+    if (same != fp32.end()) point.time.value = std::min(point.time.value, same->second);
+  }
 }
 
 void describe_device(const GpuType& type, Machine& machine) {
@@ -168,8 +195,7 @@ Machine machine_of(const GpuType& type) {
   machine.hook_overlap = {0.5, 0.5, "prior: kept 0.4 to 1.0 on two H200"};
   machine.residual = 0.03;
   for (DType dtype : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
-    if (dtype == DType::tf32 && type.tf32 == 0) continue;
-    if (dtype == DType::bf16 && type.compute_capability < 80) continue;
+    if (!multiplies(type, dtype)) continue;
     for (double size : {64.0, 256.0, 1024.0, 4096.0, 16384.0}) {
       for (Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
         const Product product{pass, dtype, size, size, size};
@@ -202,6 +228,8 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
   carried.backward_bandwidth.reset();
   carried.adamw_bandwidth.reset();
   carried.adamw_points.clear();
+  std::erase_if(carried.products,
+                [&](const ProductPoint& point) { return !multiplies(to, point.product.dtype); });
   for (ProductPoint& point : carried.products) {
     const DType dtype = point.product.dtype;
     point.time = {point.time.value * (reached(*from, dtype) / reached(to, dtype)),
@@ -209,6 +237,7 @@ Machine carried_to(const Machine& machine, const GpuType& to) {
     // Another GPU's library may take another kernel.
     point.grid.reset();
   }
+  keep_faster(carried.products);
   carried.kernel_costs.clear();
   carried.one_gpu_steps.clear();
   carried.links.clear();

@@ -8,6 +8,7 @@
 
 #include "model/carry_over.hpp"
 #include "model/error.hpp"
+#include "model/most_counted.hpp"
 #include "model/nccl.hpp"
 
 namespace ddpx {
@@ -175,8 +176,9 @@ CollectivePrice with_switch(const Link& link, const CollectiveCall& call, Collec
   return ring;
 }
 
-CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
-  if (call.ranks < 2) return {};
+namespace {
+
+CollectivePrice priced(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
   if (const Curve* curve = find_curve(link, call, true)) return from_curve(*curve, call);
   if (call.kind != Collective::all_reduce) {
     CollectiveCall other = call;
@@ -202,6 +204,15 @@ CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_
   }
   throw InputError("link " + link.name,
                    "has no curve and no bandwidth for " + std::string(name(call.kind)));
+}
+
+}  // namespace
+
+CollectivePrice price(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
+  if (call.ranks < 2) return {};
+  CollectivePrice result = priced(link, call, in_switch);
+  result.least = std::min(result.time, least_time(link, call, in_switch));
+  return result;
 }
 
 }  // namespace ddpx

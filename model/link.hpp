@@ -65,6 +65,8 @@ struct Link {
   BytesPerSecond bandwidth_low{};
   BytesPerSecond bandwidth_high{};
   BytesPerSecond peak{};  // one direction, by the standard; 0 when unknown
+  double widened =
+      1;  // what it carries at most over `peak`, which names its kind (scaled_link.hpp)
   // The figures are one GPU's share of its node's NICs, which grow with the GPUs per node.
   bool per_gpu = false;
   // GPUs that it joins at most, where that is fewer than its topology can: a bridge joins two.
@@ -107,6 +109,7 @@ struct CollectivePrice {
   Seconds time{};
   double relative_error = 0;
   bool extrapolated = false;  // a size, a rank count or a collective that was not measured
+  Seconds least{};            // what its wires take at their peak, at most `time`; 0: not known
 };
 
 // The collective whose curve stands in for `kind`, a sharded one, where that has none:
@@ -124,6 +127,12 @@ struct CollectivePrice {
 // `ring`, a carried price of `call`, with what the switch may save.
 [[nodiscard]] CollectivePrice with_switch(const Link& link, const CollectiveCall& call,
                                           CollectivePrice ring);
+
+// Whether it is two figures of a user's: of what kind it is then nothing says.
+inline constexpr const char* kGivenFigures = "given on the command line";  // Link::source
+[[nodiscard]] inline bool given_by_figures(const Link& link) {
+  return link.source == kGivenFigures;
+}
 
 // The time NCCL's model gives an all-reduce that the switch adds up; nullopt for anything but all
 // of eight Hopper GPUs, which are told by the peak of their NVLinks, with channels enough.

@@ -11,11 +11,22 @@
 
 namespace ddpx {
 
+// Seconds of the step, `usual` as it is, with one source moved by one standard error, down or up.
+// The logarithm of a link's change counts kNormalQuantile90 times in an interval, which then ends
+// no further down than where the wires run at their peak, and are free where nobody knows that: an
+// error of a factor of eight (PCIe on sixteen GPUs) reaches far beyond either.
+enum class Side { down, up };
+[[nodiscard]] double moved_step(const StepModel& model, Source source, Side side, double usual);
+
+// `time` of a step without what no wires allow (StepModel::least_exchange).
+[[nodiscard]] Interval within_wires(Interval time, Seconds least_exchange);
+
 // Seconds of a step with the constants as they are, and with each source moved down and up.
 struct ShiftedSteps {
   Step step;
   double usual = 0;
   std::array<std::array<double, 2>, kSources> moved{};
+  Seconds least_exchange{};
 };
 [[nodiscard]] ShiftedSteps shifted_steps(const StepModel& model);
 

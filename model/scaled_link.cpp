@@ -34,6 +34,7 @@ Curve moved(const Curve& curve, MoveLine move_line, MovePoint move_point) {
 Link with_bandwidth(const Link& link, double factor) {
   check_factor(link, factor);
   Link scaled = link;
+  scaled.widened = link.widened * factor;
   scaled.bandwidth.value = link.bandwidth.value * factor;
   scaled.bandwidth_low = link.bandwidth_low * factor;
   scaled.bandwidth_high = link.bandwidth_high * factor;

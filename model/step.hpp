@@ -59,6 +59,7 @@ struct Exchange {
   double per_step = 1;   // how often in one optimizer step
   double time = 0;       // seconds alone
   double relative_error = 0;
+  double least = 0;  // CollectivePrice::least
 };
 
 struct Shift {
@@ -112,6 +113,9 @@ class StepModel {
   [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
   // Every collective of a step, in no order of time: buckets, or unit by unit (the root last).
   [[nodiscard]] std::span<const Exchange> exchanges() const { return collectives_; }
+  // What the collectives of a step take in a row where every wire runs at its peak: no step over
+  // the link is shorter, whatever else is faster than forecast.
+  [[nodiscard]] Seconds least_exchange() const;
   [[nodiscard]] const WorkScale& work_scale() const { return scale_; }
   // Whether a shape, a message size or a rank count lies outside what was measured.
   [[nodiscard]] bool extrapolated() const { return extrapolated_; }

@@ -124,7 +124,7 @@ double StepModel::Context::collective(std::size_t i) const {
   const Exchange& c = model.collectives_[i];
   // The same factor either way: a curve that is unsure by more than itself never gets free.
   const double moved = 1.0 + std::abs(link_z) * c.relative_error;
-  const double seconds = link_z >= 0 ? c.time * moved : c.time / moved;
+  const double seconds = link_z >= 0 ? c.time * moved : std::max(c.least, c.time / moved);
   // The next all-reduce finds no room before the cast of this one has ended.
   if (!model.python_hook() || i >= model.buckets_.size()) return seconds;
   return seconds + handover() +

@@ -1,5 +1,6 @@
 // Which collectives a step has and what each costs alone: see step.hpp.
 #include <algorithm>
+#include <array>
 
 #include "model/error.hpp"
 #include "model/step.hpp"
@@ -21,6 +22,7 @@ void StepModel::add_exchange(Exchange exchange) {
     }
     exchange.time = known.time;
     exchange.relative_error = known.relative_error;
+    exchange.least = known.least;
     collectives_.push_back(exchange);
     return;
   }
@@ -29,7 +31,18 @@ void StepModel::add_exchange(Exchange exchange) {
   extrapolated_ = extrapolated_ || price.extrapolated;
   exchange.time = price.time.value();
   exchange.relative_error = price.relative_error;
+  exchange.least = price.least.value();
   collectives_.push_back(exchange);
+}
+
+Seconds StepModel::least_exchange() const {
+  // A link that saves up while idle lets its first bytes pass faster than its rate.
+  if (job_.gpus < 2 || !job_.strategy.sync || link_->burst.value > Seconds{}) return {};
+  // Those between nodes run beside those inside.
+  std::array<double, 2> levels{};
+  for (const Exchange& exchange : collectives_)
+    levels[exchange.between ? 1 : 0] += exchange.least * exchange.per_step;
+  return Seconds(std::max(levels[0], levels[1]));
 }
 
 void StepModel::fill_buckets() {
@@ -60,7 +73,7 @@ void StepModel::price_buckets() {
   }
   if (job_.strategy.sharding == Sharding::none) return;
   const Bytes all(element * parameters_);
-  add_exchange({Collective::all_gather, tensors_, all, all, own, job_.gpus, false, 1, 0, 0});
+  add_exchange({Collective::all_gather, tensors_, all, all, own, job_.gpus, false, 1, 0, 0, 0});
 }
 
 // Per unit all-gather, reduce-scatter and, with replicas, the all-reduce of what a rank keeps.
@@ -113,7 +126,7 @@ void StepModel::price_collectives() {
     const Bytes all(element * parameters_);
     for (const Collective kind : {Collective::all_gather, Collective::reduce_scatter}) {
       add_exchange({kind, tensors_, all, all, own, job_.gpus, false,
-                    static_cast<double>(job_.strategy.micro_batches), 0, 0});
+                    static_cast<double>(job_.strategy.micro_batches), 0, 0, 0});
     }
   }
   if (!network_.captured || !job_.strategy.bucketed()) return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/error.hpp"
+#include "model/scaled_link.hpp"
 #include "model/tree_wire.hpp"
 
 namespace ddpx {
@@ -180,10 +181,23 @@ Link between_nodes(const Link& between, const NcclTopology& cluster, const Unsur
   link.topology = Topology::network;
   link.latency = between.latency;
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
+  link.peak = between.peak * (*topology.wire / wire_of(between));
   link.channels = between.channels;
   link.source = between.source;
   // Replicas of shards exchange nothing else between nodes.
   add_curves(link, topology, unsure, {Collective::all_reduce});
+  return link;
+}
+
+// One GPU of each node: nothing travels inside one, and what joins them is what `between` is of,
+// one rank on each NIC.
+Link alone_on_nodes(const Link& between, const NodeLayout& layout, std::optional<int> nics) {
+  if (layout.nodes < 2)
+    throw InputError("--gpus", node_text(layout) + ": needs at least two nodes of one GPU");
+  static_cast<void>(bandwidth_of(between, kBetween));
+  static_cast<void>(pair_latency(between, Topology::network, kBetween));
+  Link link = nics ? with_bandwidth(between, *nics) : between;
+  link.topology = Topology::network;
   return link;
 }
 
@@ -199,22 +213,22 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
                                    "' joins the GPUs of one host and no nodes; name a network "
                                    "(--list-links), or its figures, as 12GB/s,20us");
   }
+  if (layout.gpus_per_node == 1) return alone_on_nodes(between, layout, nics);
   const NcclTopology topology = nccl_topology(inside, between, layout, nics);
   Link link;
-  link.name = layout.gpus_per_node > 1 ? inside.name + "+" + between.name : between.name;
-  const bool alone = layout.gpus_per_node == 1;  // nothing travels inside a node
-  link.title = node_text(layout) + ": " + (alone ? "" : inside.name + " inside, ") + between.name +
-               " between" + (alone ? "" : ", " + nics_text(between, layout, nics));
+  link.name = inside.name + "+" + between.name;
+  link.title = node_text(layout) + ": " + inside.name + " inside, " + between.name + " between, " +
+               nics_text(between, layout, nics);
   link.topology = Topology::network;
   link.latency = between.latency;
   link.bandwidth = {*topology.wire, between.bandwidth.relative_error, between.bandwidth.origin};
   link.peak = between.peak * static_cast<double>(wires_of(between, layout, nics));
-  link.channels = layout.gpus_per_node > 1 ? inside.channels : between.channels;
+  link.channels = inside.channels;
   link.beside_compute = inside.beside_compute;
   link.beside_memory = inside.beside_memory;
   link.beside_flops = inside.beside_flops;
   link.beside_copies = inside.beside_copies;
-  link.source = (alone ? "" : inside.source + "; ") + between.source;
+  link.source = inside.source + "; " + between.source;
   const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};
   Unsure of_both = unsure;

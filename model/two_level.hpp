@@ -35,7 +35,9 @@ inline constexpr double kTwoLevelError = 0.60;
 
 // The link with curves of all three collectives on `layout`.gpus() ranks, and its two levels (what
 // HSDP uses one by one: the GPUs of a node share its wire evenly). Throws InputError for a
-// layout of fewer than two nodes, and where a level has neither figures nor curves.
+// layout of fewer than two nodes, and where a level has neither figures nor curves. Of nodes of one
+// GPU it is `between` and nothing else, with its own error: kTwoLevelError is of nodes of several,
+// whose ways inside and to the NICs it stands for.
 [[nodiscard]] Link two_level(const Link& inside, const Link& between, const NodeLayout& layout,
                              std::optional<int> nics = std::nullopt, double error = kTwoLevelError);
 

@@ -84,7 +84,7 @@ std::string above_text(const MeasuredLink& measured, const Link& expected) {
   if (by_switch) causes.emplace_back("a switch that reduces (NVLS)");
   if (network && measured.hosts != 1)
     causes.emplace_back("a network whose switches reduce (SHARP)");
-  if (network && expected.levels.empty() && expected.curves.empty())
+  if (network && !inside && measured.ranks_per_host != 1 && expected.curves.empty())
     causes.emplace_back("nodes of several GPUs (--gpus 2x8 with --inter-link)");
   std::string text = "That is above what such a link gives: ";
   for (std::size_t i = 0; i < causes.size(); ++i)

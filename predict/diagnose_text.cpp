@@ -120,7 +120,7 @@ std::string unexplained_text(const DiagnosedRun& run, const std::string& link, d
             share_text(run, transfer->explains) +
             ", but the end of the forecast's interval could explain it.";
   if (const auto& implied = implied_at(run)) {
-    const std::string reading = reading_of(*implied);
+    const std::string reading = reading_of(*implied, run.judged.gpus);
     const std::string link_text = "link of " + rate_text(*implied) + " bus bandwidth and " +
                                   time_text(*run.assumed_latency) + " latency (assumed)";
     const std::string model = amount_text(parameters) + " parameters";

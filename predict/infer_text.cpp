@@ -96,7 +96,7 @@ std::string reading_text(const InferredLink& found, const std::string& besides) 
           time_text(kInferredLatency) + " latency (assumed) explains " +
           (besides.empty() ? "it, if nothing but the link is at fault: "
                            : "the rest, if nothing else is at fault: ") +
-          reading_of(found.bus_bandwidth) + ".";
+          reading_of(found.bus_bandwidth, found.job.gpus) + ".";
   if (found.jump) text += jump_text(*found.jump, found.step);
   if (found.link_alone)
     text += " If the link took all of it, " + rate_text(*found.link_alone) + " would.";

@@ -16,6 +16,7 @@ struct LinkKind {
   std::string_view words;
   BytesPerSecond low;
   BytesPerSecond high;
+  int most_gpus;  // that it joins, or networks of it
 };
 
 // Ascending by `low`. The table's bands, which a test holds them to; and 1 Gb/s Ethernet, which it
@@ -25,8 +26,8 @@ struct LinkKind {
 // The slowest of them at its worst: no link that works gives an all-reduce less.
 inline constexpr BytesPerSecond kSlowestWorkingLink{0.09e9};
 
-// "like TCP over 10 Gb/s Ethernet": every kind whose band holds the rate, else the two that it lies
-// between; below all of them where to look for a fault.
-[[nodiscard]] std::string reading_of(BytesPerSecond bandwidth);
+// "like TCP over 10 Gb/s Ethernet": every kind that joins so many GPUs and whose band holds the
+// rate, else the two of these that it lies between; below all of them where to look for a fault.
+[[nodiscard]] std::string reading_of(BytesPerSecond bandwidth, int gpus);
 
 }  // namespace ddpx

@@ -10,7 +10,6 @@ namespace {
 // sees, a latency by more.
 constexpr double kBandwidthError = 0.05;
 constexpr double kLatencyError = 0.20;
-constexpr const char* kOrigin = "given on the command line";
 
 }  // namespace
 
@@ -18,8 +17,6 @@ bool looks_like_figures(std::string_view text) {
   return !text.empty() &&
          (text[0] == '.' || text[0] == '-' || text[0] == '+' || (text[0] >= '0' && text[0] <= '9'));
 }
-
-bool given_by_figures(const Link& link) { return link.source == kOrigin; }
 
 Link link_from_figures(std::string_view place, std::string_view text) {
   const std::size_t comma = text.find(',');
@@ -43,13 +40,13 @@ Link link_from_figures(std::string_view place, std::string_view text) {
   link.title = std::string(text);
   // A figure is taken to hold on the count it is asked for: nothing says of what kind the link is.
   link.topology = Topology::network;
-  link.latency = {latency, kLatencyError, kOrigin};
+  link.latency = {latency, kLatencyError, kGivenFigures};
   link.large_latency = link.latency;
-  link.bandwidth = {bandwidth, kBandwidthError, kOrigin};
+  link.bandwidth = {bandwidth, kBandwidthError, kGivenFigures};
   link.bandwidth_low = bandwidth;
   link.bandwidth_high = bandwidth;
   link.channels = kAssumedChannels;
-  link.source = kOrigin;
+  link.source = kGivenFigures;
   return link;
 }
 

@@ -15,9 +15,6 @@ namespace ddpx {
 // one on two ranks. Throws InputError at `place`.
 [[nodiscard]] Link link_from_figures(std::string_view place, std::string_view text);
 
-// Whether it was: of what kind it is then nothing says.
-[[nodiscard]] bool given_by_figures(const Link& link);
-
 // Channels of a link of which only a bandwidth is known. NCCL ran 2 to 24 on links that were looked
 // at; a count that grew with the bandwidth would let more bandwidth slow a step.
 inline constexpr int kAssumedChannels = 4;

@@ -56,9 +56,7 @@ std::string limit_of_nodes(const Link& nodes) {
 
 }  // namespace
 
-bool has_inside(const Link& link) {
-  return !link.levels.empty() && link.name != link.levels.back().name;
-}
+bool has_inside(const Link& link) { return !link.levels.empty(); }
 
 LinkBand link_band(const Link& link, const Band& band) { return {link.name, band, limit_of(link)}; }
 
@@ -69,7 +67,6 @@ std::string band_text(const Band& band) {
 
 std::string limit_of(const Link& link) {
   if (has_inside(link)) return limit_of_nodes(link);
-  if (!link.levels.empty()) return "the nodes' NICs";
   if (given_by_figures(link)) return "the bandwidth given";
   if (link.topology == Topology::nvlink) return "the NVLinks of one GPU";
   if (link.topology == Topology::network)

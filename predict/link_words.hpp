@@ -15,8 +15,7 @@ namespace ddpx {
 
 [[nodiscard]] LinkBand link_band(const Link& link, const Band& band);
 
-// Whether it is nodes with links inside; nodes of one GPU each have the name of what joins them
-// (two_level.hpp).
+// Whether it is nodes with links inside; nodes of one GPU each are what joins them (two_level.hpp).
 [[nodiscard]] bool has_inside(const Link& link);
 
 // A line of a list of links.

@@ -104,6 +104,16 @@ Link resolve_link(std::string_view place, const std::string& text, const Machine
   return std::move(found.link);
 }
 
+// Nothing says that a measured link whose file has no channels took none: what is assumed of a log
+// is assumed of what was made of one.
+Link with_channels(Link link, const Machine& machine, std::ostream& talk) {
+  if (link.channels > 0 || link.curves.empty() || machine.device.multiprocessors == 0) return link;
+  link.channels = kAssumedChannels;
+  talk << kProgram << "link " << io::one_line(link.name)
+       << " has no count of channels: " << kAssumedChannels << " assumed\n";
+  return link;
+}
+
 Link default_link(const Machine& machine, std::ostream& talk) {
   if (machine.links.empty()) {
     throw InputError("--link", "is missing, and machine " + machine.name +
@@ -161,7 +171,9 @@ Resolvers resolvers(std::ostream& talk) {
   };
   result.link = [&talk](std::string_view place, const std::optional<std::string>& name,
                         const Machine& machine) {
-    return name ? resolve_link(place, *name, machine, talk) : default_link(machine, talk);
+    return with_channels(
+        name ? resolve_link(place, *name, machine, talk) : default_link(machine, talk), machine,
+        talk);
   };
   result.network_file = [](const std::string& path) {
     return io::network_from_json(io::read_text(path), io::shown_path(path));

@@ -63,7 +63,7 @@ TEST_F(LogHostsCli, hosts_of_one_rank_each_need_one_link) {
   const std::string log = write("eight.log", nccl_log({1, 1, 1, 1, 1, 1, 1, 1}, 46));
   const ProgramResult result = predict({"--check-link", log, "--link", "infiniband-ndr"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("the limit is the nodes' NICs"));
+  EXPECT_THAT(result.out, HasSubstr("the limit is the NICs, one per GPU"));
 }
 
 TEST_F(LogHostsCli, a_log_of_one_host_is_no_cluster_and_no_network) {

@@ -56,6 +56,21 @@ TEST(TopologyMatrix, that_is_cut_or_contradicts_itself_is_refused) {
                      {"topo.txt", "no output of nvidia-smi"});
 }
 
+TEST(TopologyMatrix, counts_one_to_eighteen_nvlinks) {
+  for (const char* word : {"NV1", "NV12", "NV18", "NV0", "NV19", "NV999999999999", "NV"}) {
+    const std::string text = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \t" + std::string(word) +
+                             "\t0\nGPU1\t" + word + "\t X \t0\n";
+    const bool good =
+        std::string(word) == "NV1" || std::string(word) == "NV12" || std::string(word) == "NV18";
+    if (good) {
+      EXPECT_EQ(read_topology_matrix(text, "topo.txt").paths[0][1], word);
+    } else {
+      expect_input_error([&] { static_cast<void>(read_topology_matrix(text, "topo.txt")); },
+                         {"topo.txt", word, "NV1 to NV18"});
+    }
+  }
+}
+
 TEST(TopologyMatrix, every_prefix_is_read_or_refused) {
   for (std::size_t n = 0; n < kRented.size(); ++n) {
     try {

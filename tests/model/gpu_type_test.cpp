@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "model/forecast.hpp"
@@ -87,6 +88,45 @@ TEST(GpuTypes, carry_a_machine_by_its_rates_and_leave_its_box_behind) {
   t4.device.name = "a toaster";
   test::expect_input_error([&] { static_cast<void>(carried_to(t4, *find_gpu_type("v100-sxm"))); },
                            {"--gpu", "a toaster", "leave --machine out"});
+}
+
+bool has_products(const Machine& machine, DType dtype) {
+  return std::any_of(machine.products.begin(), machine.products.end(),
+                     [&](const ProductPoint& point) { return point.product.dtype == dtype; });
+}
+
+// A machine of an H200 with every dtype.
+Machine h200_of_datasheet() { return machine_of(*find_gpu_type("h200")); }
+
+TEST(GpuTypes, carried_to_have_the_dtypes_that_they_have_alone) {
+  for (const GpuType& type : gpu_types()) {
+    const Machine alone = machine_of(type);
+    const Machine carried = carried_to(h200_of_datasheet(), type);
+    for (const DType dtype : {DType::fp32, DType::tf32, DType::bf16, DType::fp16}) {
+      EXPECT_EQ(has_products(carried, dtype), has_products(alone, dtype))
+          << type.name << " " << name(dtype);
+    }
+  }
+  const Machine volta = carried_to(h200_of_datasheet(), *find_gpu_type("v100-sxm"));
+  EXPECT_FALSE(has_products(volta, DType::bf16));
+  EXPECT_FALSE(has_products(volta, DType::tf32));
+  EXPECT_TRUE(has_products(volta, DType::fp16));
+}
+
+TEST(GpuTypes, are_never_slower_where_tf32_is_allowed) {
+  const Network network = mlp({.width = 4096, .depth = 8});
+  for (const GpuType& type : gpu_types()) {
+    if (type.tf32 == 0) continue;
+    for (const Machine& machine : {machine_of(type), carried_to(h200_of_datasheet(), type)}) {
+      Job job;
+      job.gpus = 1;
+      job.batch_per_rank = 4096;
+      const double fp32 = point_forecast(machine, Link{}, network, job).one_gpu_step_s;
+      job.dtype = DType::tf32;
+      EXPECT_LE(point_forecast(machine, Link{}, network, job).one_gpu_step_s, fp32 * (1 + 1e-9))
+          << machine.name;
+    }
+  }
 }
 
 }  // namespace

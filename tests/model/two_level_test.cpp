@@ -193,5 +193,18 @@ TEST(TwoLevel, refuses_one_node_and_levels_of_which_nothing_is_known) {
       {"measure one on two ranks"});
 }
 
+// One configuration, one band: its error is the network's, not that of nodes of several GPUs.
+TEST(TwoLevel, nodes_of_one_gpu_are_the_network_alone) {
+  for (const int nodes : {2, 8, 64}) {
+    const Link link = two_level(kNvlink, kNdr, {nodes, 1});
+    for (const double bytes : {8.0, 1e6, 1e9}) {
+      const CollectiveCall call{Collective::all_reduce, DType::fp32, Bytes(bytes), nodes};
+      EXPECT_EQ(price(link, call).time, price(kNdr, call).time) << bytes;
+      EXPECT_EQ(price(link, call).relative_error, price(kNdr, call).relative_error) << bytes;
+    }
+    EXPECT_EQ(link.channels, kNdr.channels);
+  }
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string reading(double gigabytes) { return reading_of(BytesPerSecond(gigabytes * 1e9)); }
+std::string reading(double gigabytes) { return reading_of(BytesPerSecond(gigabytes * 1e9), 2); }
 
 // Every link of the table, by the words that stand for its kind.
 const std::map<std::string_view, std::vector<std::string_view>> kNames{
@@ -57,12 +57,29 @@ TEST(LinkReading, every_kind_has_the_bands_of_its_links_in_the_table) {
       low = std::min(low, link->bandwidth_low.value());
       high = std::max(high, link->bandwidth_high.value());
       told.insert(name);
-      EXPECT_THAT(reading_of(link->bandwidth.value), HasSubstr(std::string(kind.words))) << name;
+      if (link->topology != Topology::network) {
+        EXPECT_EQ(kind.most_gpus, link->reach()) << name;
+      }
+      EXPECT_THAT(reading_of(link->bandwidth.value, 2), HasSubstr(std::string(kind.words))) << name;
     }
     EXPECT_NEAR(kind.low.value() / low, 1, 1e-9) << kind.words;
     EXPECT_NEAR(kind.high.value() / high, 1, 1e-9) << kind.words;
   }
   for (const Link& link : table) EXPECT_TRUE(told.contains(link.name)) << link.name;
+}
+
+TEST(LinkReading, names_links_that_join_so_many_gpus_only) {
+  const auto on = [](double gigabytes, int gpus) {
+    return reading_of(BytesPerSecond(gigabytes * 1e9), gpus);
+  };
+  EXPECT_THAT(on(20, 2), HasSubstr("a bridge of NVLink 2"));
+  EXPECT_THAT(on(20, 16), AllOf(Not(HasSubstr("bridge")), HasSubstr("PCIe 5")));
+  EXPECT_EQ(on(20, 1024), "like InfiniBand HDR");
+  EXPECT_THAT(on(0.05, 1024), Not(HasSubstr("PCIe")));
+  EXPECT_THAT(on(1.3, 1024), Not(HasSubstr("PCIe")));
+  EXPECT_THAT(on(300, 1024), AllOf(StartsWith("faster than InfiniBand NDR"),
+                                   HasSubstr("the fastest link known here that joins so many")));
+  EXPECT_THAT(on(300, 72), StartsWith("like NVLink 4"));
 }
 
 // 1 Gb/s are 125 MB/s on the wire, 10 Gb/s 1.25 GB/s: no more than that is like either.
