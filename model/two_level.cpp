@@ -232,13 +232,11 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};
   Unsure of_both = unsure;
-  if (!alone) {
-    const CollectivePrice within = price_inside(inside, layout.gpus_per_node);
-    of_both.carried = within.extrapolated;
-    // What has the pace is what has to be sure.
-    if (inside_bandwidth(inside, layout.gpus_per_node) < *topology.wire)
-      of_both.bandwidth = std::hypot(of_both.bandwidth, within.relative_error);
-  }
+  const CollectivePrice within = price_inside(inside, layout.gpus_per_node);
+  of_both.carried = within.extrapolated;
+  // What has the pace is what has to be sure.
+  if (inside_bandwidth(inside, layout.gpus_per_node) < *topology.wire)
+    of_both.bandwidth = std::hypot(of_both.bandwidth, within.relative_error);
   add_curves(link, topology, of_both,
              {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter});
   link.levels = {inside, between_nodes(between, topology, unsure)};
