@@ -113,8 +113,6 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   const std::map<double, TimedSize> sizes = times_by_size(samples, report);
   for (const auto& [bytes, size] : sizes) {
     points.push_back({Bytes(bytes), Seconds(size.median()), false, ""});
-    if (size.relative_error > 0) spreads.push_back(size.relative_error);
-    if (size.medians.size() > 1) between.push_back(apart(size.medians));
     if (size.framework) fastest_call = std::min(fastest_call, size.median());
   }
   for (CurvePoint& point : points) {
@@ -131,6 +129,13 @@ Curve curve_of(std::span<const CollectiveSample* const> samples, const FitOption
   if (std::all_of(samples.begin(), samples.end(),
                   [&](const CollectiveSample* sample) { return sample->hosts == hosts; }))
     curve.hosts = hosts;
+  // What a size that is left out was disturbed by says nothing of the others.
+  for (const CurvePoint& point : fit.points) {
+    if (point.misfit) continue;
+    const TimedSize& size = sizes.at(point.bytes.value());
+    if (size.relative_error > 0) spreads.push_back(size.relative_error);
+    if (size.medians.size() > 1) between.push_back(apart(size.medians));
+  }
   // The spread at the sizes that matter, not at the small ones that start cold: the median over
   // sizes.
   const auto usual = [](const std::vector<double>& of) {

@@ -51,14 +51,14 @@ LinkDescription described(const CalibrateOptions& options, const std::string& li
 // Whether ranks of any of the link's samples were on several hosts, or on hosts not known.
 struct HostsSeen {
   bool several = false;
-  bool unknown = false;
+  int unknown = 0;  // the most ranks on hosts not known
 };
 HostsSeen hosts_seen(const std::vector<CollectiveSample>& samples, const std::string& link_name) {
   HostsSeen seen;
   for (const CollectiveSample& sample : samples) {
     if (sample.link != link_name) continue;
     seen.several = seen.several || sample.hosts.value_or(1) > 1;
-    seen.unknown = seen.unknown || !sample.hosts;
+    if (!sample.hosts) seen.unknown = std::max(seen.unknown, sample.call.ranks);
   }
   return seen;
 }
@@ -94,14 +94,18 @@ void add_log(const std::string& text, const std::string& path, const std::string
 void take_topology(LinkDescription& link, Gathered& gathered) {
   const auto& samples = gathered.measurements.collectives;
   const HostsSeen hosts = hosts_seen(samples, link.name);
-  link.topology = topology_of(hosts.several, fastest_all_reduce(samples, link.name));
+  link.topology =
+      topology_of({hosts.several, fastest_all_reduce(samples, link.name), hosts.unknown});
   link.topology_assumed = !hosts.several;
+  const bool network = link.topology == Topology::network;
   const std::string taken = "taken as " + std::string(name(link.topology));
   gathered.notes.push_back(
-      hosts.unknown ? "the log does not say which hosts its ranks are on: " + taken +
-                          (hosts.several ? "" : " inside one host") +
-                          ", by its bandwidth; --topology says otherwise (network: between hosts)"
-                    : taken + " by its hosts and bandwidth; --topology says otherwise");
+      hosts.unknown > 0
+          ? "the log does not say which hosts its ranks are on: " + taken +
+                (network ? "" : " inside one host") +
+                (network && !hosts.several ? ", for no host joins so many" : ", by its bandwidth") +
+                "; --topology says otherwise (network: between hosts)"
+          : taken + " by its hosts and bandwidth; --topology says otherwise");
 }
 
 // What --only-link measured has no machine in it, but the memory that products beside collectives

@@ -39,6 +39,9 @@ JsonObject measured_json(const MeasuredLink& measured) {
   members.emplace_back("bus_bandwidth_at_largest_bytes_per_s",
                        sized ? JsonValue(measured.at_largest.value()) : JsonValue());
   members.emplace_back("corrupts_data", !measured.corrupts.empty());
+  members.emplace_back("pairs_that_move_nothing",
+                       measured.dead.empty() ? JsonValue() : JsonValue(measured.dead));
+  members.emplace_back("pairs_are_missing", measured.incomplete);
   members.emplace_back("hosts", measured.hosts > 0 ? JsonValue(measured.hosts) : JsonValue());
   members.emplace_back("ranks_per_host", measured.ranks_per_host > 0
                                              ? JsonValue(measured.ranks_per_host)

@@ -134,10 +134,8 @@ double Reader::plausible(const Plausible& range) const {
 }
 
 double Reader::time_of(double bytes, const Plausible& rate) const {
-  constexpr double kWaiting = 1;  // seconds: so long small messages may take
   const double seconds = plausible(kMeasuredTime);
-  const double reached = bytes / seconds;
-  if (reached > rate.most || (seconds > kWaiting && reached < rate.least))
+  if (!plausible_move(bytes, seconds, rate))
     refuse_value("a time in which " + print_compact(bytes) + " bytes make " + text_of(rate));
   return seconds;
 }

@@ -92,11 +92,12 @@ std::string refusal(const NcclImport& import) {
 bool looks_like_nccl_tests(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
-  if (text[first] == '{') {
-    return text.find("\"schema\"") == std::string_view::npos &&
-           (text.find("\"out_of_place\"") != std::string_view::npos ||
-            text.find("nccl-tests") != std::string_view::npos);
+  if (text[first] == '{' && text.find("\"schema\"") != std::string_view::npos) return false;
+  // Of its JSON, whatever stands before it.
+  for (const std::string_view key : {"\"out_of_place\"", "\"in_place\"", "\"oop_time\""}) {
+    if (text.find(key) != std::string_view::npos) return true;
   }
+  if (text[first] == '{' && text.find("nccl-tests") != std::string_view::npos) return true;
   nccl::LogLines lines(text);
   // A table may stand behind any number of NCCL's own lines.
   for (std::size_t read = 0; read < kTitleLines;) {

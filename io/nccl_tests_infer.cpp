@@ -116,6 +116,16 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// Whether the columns allow a name that they would not be given by themselves: sendrecv_perf and
+// older broadcasts and reduces print a reduction and the root as all_reduce on two ranks does, with
+// which they share busbw/algbw (1).
+bool reads_like_a_pair(std::string_view name, std::optional<double> share,
+                       const std::optional<Range>& ratio) {
+  const bool whole = !share || *share < 1.5;
+  return whole && (!ratio || ratio->contains(1.0)) &&
+         (name == "sendrecv" || name == "broadcast" || name == "reduce");
+}
+
 // The log's own name where the columns allow it, else what they say.
 void decide_collective(const Table& table, std::optional<double> share,
                        const std::optional<Range>& ratio, ImportedTable& result,
@@ -128,7 +138,8 @@ void decide_collective(const Table& table, std::optional<double> share,
   };
   const bool allowed =
       std::find(possible.begin(), possible.end(), table.collective) != possible.end() ||
-      kin(table.collective) || table.rows.empty();
+      kin(table.collective) || reads_like_a_pair(table.collective, share, ratio) ||
+      table.rows.empty();
   if (!table.collective.empty() && allowed) {
     result.collective = table.collective;
   } else {
@@ -231,16 +242,6 @@ bool consistent(const Row& row, double seconds, double ratio) {
   return std::abs(expected - row.algbw.value) <= slack;
 }
 
-ImportedPoint point_of(const Row& row, double time_unit) {
-  ImportedPoint point;
-  point.bytes = Bytes(row.bytes);
-  point.time = Seconds(row.time.value * time_unit);
-  if (row.in_place_time) point.in_place = Seconds(*row.in_place_time * time_unit);
-  point.bus_bandwidth = BytesPerSecond(row.busbw.value * 1e9);
-  point.line = row.line;
-  return point;
-}
-
 }  // namespace
 
 void add_table(Table table, NcclImport& import) {
@@ -265,6 +266,11 @@ void add_table(Table table, NcclImport& import) {
   for (const Row& row : table.rows) {
     if (!own_convention && !consistent(row, row.time.value * table.time_unit, stretch)) {
       add_dropped(import, row.line, row.text, "size, time and algbw contradict each other");
+      continue;
+    }
+    if (const std::string why = implausible(row.bytes, row.time.value * table.time_unit);
+        !why.empty()) {
+      add_dropped(import, row.line, row.text, why);
       continue;
     }
     if (row.wrong) ++checked;

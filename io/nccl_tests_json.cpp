@@ -7,7 +7,7 @@
 
 #include "io/json_value.hpp"
 #include "io/nccl_tests_json_repair.hpp"
-#include "io/nccl_tests_table.hpp"
+#include "io/nccl_tests_row.hpp"
 #include "model/error.hpp"
 
 namespace ddpx::io::nccl {
@@ -112,7 +112,9 @@ class JsonReader {
     ++number_;
     Table like = like_;
     like.type = text_of(member(&json, "type"));
+    // A word that is no reduction may be anything, and is not repeated.
     like.redop = text_of(member(&json, "redop"));
+    if (!like.redop.empty() && !is_reduction(like.redop)) like.redop = "unknown reduction";
     if (const auto root = number_of(member(&json, "root")); root && *root >= 0 && *root < 1e6) {
       like.root = static_cast<int>(*root);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "io/nccl_tests_table.hpp"
+#include "model/curve.hpp"
 #include "model/tree_wire.hpp"
 
 namespace ddpx::io::nccl {
@@ -14,7 +15,6 @@ constexpr double kColdStart = 1.10;
 // Bus bandwidth lost against a smaller message: a protocol switch costs less (10 %, two H200 at 2
 // MiB).
 constexpr double kFall = 0.85;
-constexpr double kEnoughForBandwidth = 1048576.0;
 // Ring bus bandwidth of 8 H200 is 367 GB/s, with reduction in the switch (NVLS) 480, above NVLink
 // 4's 450.
 constexpr double kSwitchReduction = 400e9;
@@ -53,20 +53,23 @@ void note_fall(const ImportedTable& table, NcclImport& import) {
 }
 
 void note_sizes(const ImportedTable& table, NcclImport& import) {
-  const double largest = table.points.back().bytes.value();
+  const Bytes largest = table.points.back().bytes;
   if (table.points.size() == 1) {
     import.notes.push_back(fmt::format("{}: one size only ({}): {} is known, {} is not",
-                                       table_text(table, import), size_text(largest),
-                                       largest >= kEnoughForBandwidth ? "bandwidth" : "latency",
-                                       largest >= kEnoughForBandwidth ? "latency" : "bandwidth"));
-  } else if (largest < kEnoughForBandwidth) {
+                                       table_text(table, import), size_text(largest.value()),
+                                       largest >= kShowsBandwidth ? "bandwidth" : "latency",
+                                       largest >= kShowsBandwidth ? "latency" : "bandwidth"));
+  } else if (largest < kShowsBandwidth) {
     import.notes.push_back(
         fmt::format("{}: the largest message is {}: these rows give the latency, not the bandwidth",
-                    table_text(table, import), size_text(largest)));
+                    table_text(table, import), size_text(largest.value())));
   }
 }
 
 void note_collective(const ImportedTable& table, NcclImport& import) {
+  if (!table.kind && table.collective.find(" or ") == std::string::npos)
+    import.notes.push_back(table_text(table, import) +
+                           ": no collective that gradients travel by; it is not used");
   if (table.collective.find(" or ") == std::string::npos) return;
   import.notes.push_back(table_text(table, import) +
                          ": the columns leave open which; it is not used. To say so, add the line "

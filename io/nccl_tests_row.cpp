@@ -91,15 +91,18 @@ std::optional<std::string> set_numbers(Row& row, const std::vector<std::string>&
 
 }  // namespace
 
+bool is_reduction(std::string_view word) {
+  return std::find(kReductions.begin(), kReductions.end(), word) != kReductions.end();
+}
+
 std::optional<RowHead> row_head(const std::vector<std::string_view>& words) {
   for (std::size_t i = 2; i < words.size(); ++i) {
     if (!type_bytes(words[i])) continue;
     const std::optional<double> bytes = size_or_count(words[i - 2]);
     const std::optional<double> count = size_or_count(words[i - 1]);
     if (!bytes || !count) continue;
-    RowHead head{*bytes, *count, std::string(words[i]), {}, i + 1};
-    if (i + 1 < words.size() &&
-        std::find(kReductions.begin(), kReductions.end(), words[i + 1]) != kReductions.end()) {
+    RowHead head{*bytes, *count, std::string(words[i]), {}, i - 2, i + 1};
+    if (i + 1 < words.size() && is_reduction(words[i + 1])) {
       head.redop = words[i + 1];
       head.words += 1;
     }
@@ -112,8 +115,7 @@ bool row_of_no_size(const std::vector<std::string_view>& words) {
   constexpr std::size_t kHalves = 6;  // time, algbw and busbw of two
   for (std::size_t i = 1; i + kHalves < words.size(); ++i) {
     if (!type_bytes(words[i])) continue;
-    const bool reduces =
-        std::find(kReductions.begin(), kReductions.end(), words[i + 1]) != kReductions.end();
+    const bool reduces = is_reduction(words[i + 1]);
     const std::size_t first = i + (reduces ? 2 : 1);
     if (words.size() - first >= kHalves &&
         std::all_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), is_field))

@@ -18,11 +18,15 @@ struct RowHead {
   double count = 0;
   std::string type;
   std::string redop;
+  std::size_t first = 0;  // index of the word that is the size
   std::size_t words = 0;  // index of the first word behind it, root not yet taken
 };
 
 // The head anywhere in the line, whatever a launcher wrote before it.
 [[nodiscard]] std::optional<RowHead> row_head(const std::vector<std::string_view>& words);
+
+// Whether it is a reduction by nccl-tests' name ("sum"; "none" for collectives without).
+[[nodiscard]] bool is_reduction(std::string_view word);
 
 // A row by its type and the numbers behind it, whose size or count is no number.
 [[nodiscard]] bool row_of_no_size(const std::vector<std::string_view>& words);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/one_line.hpp"
+#include "io/plausible.hpp"
 
 namespace ddpx::io::nccl {
 namespace {
@@ -45,6 +46,24 @@ bool is_name_character(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 double bandwidth(const Row& row) { return row.bytes / row.time.value; }
 
 }  // namespace
+
+ImportedPoint point_of(const Row& row, double time_unit) {
+  ImportedPoint point;
+  point.bytes = Bytes(row.bytes);
+  point.time = Seconds(row.time.value * time_unit);
+  if (row.in_place_time) point.in_place = Seconds(*row.in_place_time * time_unit);
+  point.bus_bandwidth = BytesPerSecond(row.busbw.value * 1e9);
+  point.line = row.line;
+  return point;
+}
+
+std::string implausible(double bytes, double seconds) {
+  if (!(kMeasuredTime.least <= seconds && seconds <= kMeasuredTime.most))
+    return fmt::format("{:.3g} s is no time that a collective takes", seconds);
+  if (plausible_move(bytes, seconds, kLinkRate)) return {};
+  return fmt::format("{} in {:.3g} s are {:.3g} bytes per second, which no link has",
+                     size_text(bytes), seconds, bytes / seconds);
+}
 
 std::optional<double> type_bytes(std::string_view type) {
   for (const auto& [name, bytes] : kTypes) {

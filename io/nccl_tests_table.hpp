@@ -106,6 +106,12 @@ class OpenTables {
   return printed >= 1e-3 && printed <= 1e12;
 }
 
+[[nodiscard]] ImportedPoint point_of(const Row& row, double time_unit);
+
+// Why no link moves so many bytes in so many seconds, by the ranges of files (docs/files.md); empty
+// where one may.
+[[nodiscard]] std::string implausible(double bytes, double seconds);
+
 // Bytes of one element of a type by nccl-tests' name; nullopt for an unknown name.
 [[nodiscard]] std::optional<double> type_bytes(std::string_view type);
 

@@ -40,6 +40,10 @@ std::string_view leading_number(std::string_view word) {
   return word.substr(0, end);
 }
 
+std::string_view from_word(const LogLine& line, std::size_t word) {
+  return line.text.substr(static_cast<std::size_t>(line.words[word].data() - line.text.data()));
+}
+
 class TextReader {
  public:
   explicit TextReader(NcclImport& import) : import_(import) {}
@@ -119,9 +123,11 @@ class TextReader {
   // "Rank  0 Group  0 Pid    639 on host0 device  0 [0000:00:06] NVIDIA H200"
   bool read_rank(const LogLine& line) {
     const auto& words = line.words;
-    if (words.size() < 5 || words[0] != "Rank") return false;
-    const auto rank = whole_number(words[1]);
-    const auto on = std::find(words.begin(), words.end(), "on");
+    // Whatever a launcher or a logger wrote before it, as before a row.
+    const auto first = std::find(words.begin(), words.end(), "Rank");
+    if (words.end() - first < 5) return false;
+    const auto rank = whole_number(first[1]);
+    const auto on = std::find(first, words.end(), "on");
     if (!rank || *rank > kMostListed || words.end() - on < 3 || on[2] != "device") return false;
     Run& run = runs_.back();
     if (!run.listed) run.listed = std::make_shared<ListedRanks>();
@@ -146,7 +152,8 @@ class TextReader {
     PendingRow pending;
     pending.head = head;
     pending.row.line = line.number;
-    pending.row.text = line.text.substr(0, 160);
+    // What stands before it may name a host.
+    pending.row.text = from_word(line, head.first).substr(0, 160);
     pending.row.bytes = head.bytes;
     pending.row.count = head.count;
     pending.tag = line.tag;
@@ -179,7 +186,7 @@ class TextReader {
   void read_numbers(const LogLine& line) {
     if (line.words.size() < 2 || line.words.size() > 32) return;
     if ((runs_.back().rows || header_) && row_of_no_size(line.words)) {
-      add_dropped(import_, line.number, line.text, "the row's size or count is no number");
+      add_dropped(import_, line.number, "", "the row's size or count is no number");
       return;
     }
     if (!std::all_of(line.words.begin(), line.words.end(), is_field)) return;

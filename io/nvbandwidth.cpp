@@ -10,13 +10,50 @@ namespace ddpx::io {
 namespace {
 
 constexpr std::string_view kRunning = "Running ";
+constexpr std::string_view kRunningWord = "Running";
 constexpr double kFastest = 1e5;  // GB/s: no link
+
+// Of pairs of GPUs, one direction at a time.
+bool between_gpus(const BandwidthMatrix& matrix) {
+  return matrix.test.starts_with("device_to_device_memcpy") &&
+         matrix.test.find("bidirectional") == std::string::npos;
+}
 
 std::optional<std::optional<BytesPerSecond>> rate_of(std::string_view word) {
   if (word == "N/A") return std::optional<BytesPerSecond>();
   const auto number = nccl::printed_number(word);
-  if (!number || !(number->value > 0) || number->value > kFastest) return std::nullopt;
+  if (!number || !(number->value >= 0) || number->value > kFastest) return std::nullopt;
   return BytesPerSecond(number->value * 1e9);
+}
+
+// Takes the pairs at 0 out of the matrices, and counts those of which there is no cell: of n GPUs
+// each copies to every other.
+void check_pairs(NvBandwidth& result) {
+  for (BandwidthMatrix& matrix : result.matrices) {
+    const bool pairs = between_gpus(matrix);
+    std::size_t there = 0;
+    for (std::size_t row = 0; row < matrix.rates.size(); ++row) {
+      for (std::size_t column = 0; column < matrix.rates[row].size(); ++column) {
+        auto& rate = matrix.rates[row][column];
+        const std::size_t from = matrix.names.empty() ? row : matrix.names[row];
+        if (from != column) ++there;
+        if (!rate || rate->value() > 0) continue;
+        rate.reset();
+        const bool known = std::any_of(
+            result.dead.begin(), result.dead.end(),
+            [&](const DeadPair& pair) { return pair.row == from && pair.column == column; });
+        if (pairs && !known) result.dead.push_back({from, column});
+      }
+    }
+    const std::size_t all =
+        matrix.columns * (matrix.columns - std::min<std::size_t>(1, matrix.columns));
+    if (!pairs || there >= all) continue;
+    result.pairs_missing += all - there;
+    result.notes.push_back(matrix.test.substr(0, 80) + ": " + std::to_string(all - there) + " of " +
+                           std::to_string(all) +
+                           " pairs are missing: the matrix is cut, and the slowest pair may be "
+                           "among them");
+  }
 }
 
 class TextReader {
@@ -29,14 +66,18 @@ class TextReader {
 
  private:
   void read_line(const nccl::LogLine& line) {
-    const auto& words = line.words;
-    if (line.text.starts_with(kRunning) && words.size() == 2) {
-      std::string_view name = words[1];
+    std::vector<std::string_view> words = line.words;
+    // What a logger wrote before the test's name it writes before every line.
+    if (words.size() >= 2 && words[words.size() - 2] == kRunningWord) {
+      std::string_view name = words.back();
       if (name.ends_with('.')) name.remove_suffix(1);
       result_.matrices.push_back({std::string(name.substr(0, 80)), {}});
+      before_ = words.size() - 2;
       columns_ = 0;
       return;
     }
+    words.erase(words.begin(),
+                words.begin() + static_cast<std::ptrdiff_t>(std::min(before_, words.size())));
     if (result_.matrices.empty() || words.empty() || words[0] == "SUM") {
       columns_ = 0;
       return;
@@ -47,9 +88,11 @@ class TextReader {
       head = head && nccl::whole_number(words[i]) == static_cast<double>(i);
     if (head && columns_ == 0) {
       columns_ = words.size();
+      result_.matrices.back().columns = columns_;
       return;
     }
-    if (columns_ == 0 || !nccl::whole_number(words[0])) return;
+    const auto number = nccl::whole_number(words[0]);
+    if (columns_ == 0 || !number) return;
     std::vector<std::optional<BytesPerSecond>> row;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const auto rate = rate_of(words[i]);
@@ -58,13 +101,21 @@ class TextReader {
     }
     if (row.size() == columns_ && words.size() == columns_ + 1) {
       result_.matrices.back().rates.push_back(std::move(row));
+      result_.matrices.back().names.push_back(static_cast<std::size_t>(*number));
     } else {
       ++result_.dropped;
+      const bool cut = row.size() + 1 == words.size() && row.size() < columns_;
+      result_.notes.push_back(
+          "line " + std::to_string(line.number) + " left out: " +
+          (cut ? "the row is cut: " + std::to_string(row.size()) + " of " +
+                     std::to_string(columns_) + " cells"
+               : std::string("a cell is no rate in GB/s, or there are more than columns")));
     }
   }
 
   NvBandwidth result_;
   std::size_t columns_ = 0;  // 0: no matrix is open
+  std::size_t before_ = 0;   // words of a logger before those of nvbandwidth
 };
 
 NvBandwidth from_json(std::string_view text, std::string_view place) {
@@ -82,6 +133,7 @@ NvBandwidth from_json(std::string_view text, std::string_view place) {
         if (!rate) cell.refuse_value("a rate in GB/s or N/A");
         rates.push_back(*rate);
       }
+      to.columns = std::max(to.columns, rates.size());
     }
   }
   return result;
@@ -103,6 +155,7 @@ bool looks_like_nvbandwidth(std::string_view text) {
 
 NvBandwidth read_nvbandwidth(std::string_view text, std::string_view place) {
   NvBandwidth result = is_json(text) ? from_json(text, place) : TextReader().read(text);
+  check_pairs(result);
   std::erase_if(result.matrices, [](const BandwidthMatrix& m) { return m.rates.empty(); });
   if (result.matrices.empty())
     throw InputError(place,
@@ -114,9 +167,7 @@ NvBandwidth read_nvbandwidth(std::string_view text, std::string_view place) {
 std::optional<BytesPerSecond> slowest_pair(const NvBandwidth& measured) {
   std::optional<BytesPerSecond> slowest;
   for (const BandwidthMatrix& matrix : measured.matrices) {
-    if (!matrix.test.starts_with("device_to_device_memcpy") ||
-        matrix.test.find("bidirectional") != std::string::npos)
-      continue;
+    if (!between_gpus(matrix)) continue;
     for (const auto& row : matrix.rates) {
       for (const auto& rate : row) {
         if (rate && (!slowest || *rate < *slowest)) slowest = rate;

@@ -36,6 +36,14 @@ inline constexpr Plausible kClock{0, 1e5, "MHz"};
 inline constexpr Plausible kPower{0, 1e5, "watts"};
 inline constexpr Plausible kCelsius{0, 300, "degrees Celsius"};
 
+// Whether so many bytes may move in the time over what has such a `rate`. Small messages wait, so
+// that a low one says nothing where the time is short.
+[[nodiscard]] constexpr bool plausible_move(double bytes, double seconds, const Plausible& rate) {
+  constexpr double kWaiting = 1;
+  const double reached = bytes / seconds;
+  return reached <= rate.most && (seconds <= kWaiting || reached >= rate.least);
+}
+
 // Of a constant that is named as in a machine file: its last word says the unit.
 [[nodiscard]] constexpr const Plausible& plausible_for(std::string_view constant) {
   if (constant.ends_with("_bytes_per_s")) return kMemoryRate;

@@ -30,9 +30,16 @@ bool is_gpu_path(std::string_view word) {
   return links && *links >= 1 && *links <= kMostNvlinks;
 }
 
-bool is_header(const std::vector<std::string_view>& words) {
-  return !words.empty() && words[0] == "GPU0" &&
-         (words.size() == 1 || is_gpu(words[1]) || is_nic(words[1]) || words[1] == "CPU");
+using Words = std::vector<std::string_view>;
+
+// The line from `gpu` on, whatever a logger wrote before it; empty where it does not name it.
+Words from_gpu(const Words& words, std::string_view gpu) {
+  return {std::find(words.begin(), words.end(), gpu), words.end()};
+}
+
+bool is_header(const Words& from_first) {
+  return !from_first.empty() && (from_first.size() == 1 || is_gpu(from_first[1]) ||
+                                 is_nic(from_first[1]) || from_first[1] == "CPU");
 }
 
 void check(const TopologyMatrix& matrix, std::string_view place) {
@@ -58,9 +65,9 @@ bool looks_like_topology_matrix(std::string_view text) {
   nccl::LogLines lines(text);
   bool header = false;
   while (const nccl::LogLine* line = lines.next()) {
-    if (header && line->words.size() > 1 && line->words[0] == "GPU0")
-      return is_gpu_path(line->words[1]);
-    header = header || is_header(line->words);
+    const Words words = from_gpu(line->words, "GPU0");
+    if (header && words.size() > 1) return is_gpu_path(words[1]);
+    header = header || is_header(words);
   }
   return false;
 }
@@ -69,8 +76,8 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
   TopologyMatrix matrix;
   nccl::LogLines lines(text);
   while (const nccl::LogLine* line = lines.next()) {
-    const auto& words = line->words;
     if (matrix.gpus.empty()) {
+      const Words words = from_gpu(line->words, "GPU0");
       if (!is_header(words)) continue;
       for (std::string_view word : words) {
         if (is_gpu(word)) matrix.gpus.emplace_back(word);
@@ -80,9 +87,9 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
         throw InputError(place, "names more than 1024 GPUs; no host has them");
       continue;
     }
-    if (words.empty() || matrix.paths.size() == matrix.gpus.size() ||
-        words[0] != matrix.gpus[matrix.paths.size()])
-      continue;
+    if (matrix.paths.size() == matrix.gpus.size()) continue;
+    const Words words = from_gpu(line->words, matrix.gpus[matrix.paths.size()]);
+    if (words.empty()) continue;
     std::vector<std::string>& row = matrix.paths.emplace_back();
     for (std::size_t i = 1; i <= matrix.gpus.size(); ++i) {
       if (i >= words.size() || !is_gpu_path(words[i])) {

@@ -34,6 +34,10 @@ double doublings(const Count& from, const Count& to) {
 }  // namespace
 
 const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
+  // pair_latency is the geometric mean of what calibration/links/interconnects.json has of the
+  // topology, its error their standard deviation or, where that is less, the 0.3 of the least known
+  // of them; host memory's is of CPU ranks (README.md: 3.4 us; a few times that where ranks share
+  // cores).
   // base_share has the least mean error below 1 MiB, and the errors are those at which 90 %
   // intervals hold nine in ten rows, of five NVSwitch machines (H100, B200, B300, GB200, GB300: the
   // collection that the A100's and the H200's tables are of), every machine counting alike; the two
@@ -43,6 +47,8 @@ const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
                                      .local_chunks = 0.40,
                                      .error = 0.02,
                                      .protocol_error = 0.16,
+                                     .pair_latency = Seconds(9.9e-6),
+                                     .pair_error = 0.3,
                                      .most_ranks = 72};
   // Blackwell's 8 to 32 MiB take far longer on more GPUs than a ring makes of two (NCCL 2.29): the
   // error is the one that holds nine in ten rows of its four machines from 1 MiB on.
@@ -51,6 +57,8 @@ const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
                                       .local_chunks = 0.40,
                                       .error = 0.02,
                                       .protocol_error = 0.30,
+                                      .pair_latency = Seconds(9.9e-6),
+                                      .pair_error = 0.3,
                                       .most_ranks = 72};
   // Boxes differ by more than any count. Per doubling bus bandwidth went to 0.23, 0.26 and 0.27
   // (L40S), 0.67 and 1.15 (RTX 4090, by which two of the four GPUs) and 0.8 (RTX 5090); eight
@@ -63,6 +71,8 @@ const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
                                    .error = 0.04,
                                    .protocol_error = 0.16,
                                    .error_per_doubling = 0.70,
+                                   .pair_latency = Seconds(9.4e-6),
+                                   .pair_error = 0.3,
                                    .most_ranks = 16};
   // Through host memory a pair is slow already. Chosen on public training of eight GPUs whose link
   // is not stated (docs/results/links.md, not the series judged there): of 0.70, 0.80, 0.85, 0.90
@@ -72,11 +82,15 @@ const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
                                        .error = 0.04,
                                        .protocol_error = 0.16,
                                        .error_per_doubling = 0.65,
+                                       .pair_latency = Seconds(10.6e-6),
+                                       .pair_error = 0.3,
                                        .most_ranks = 16};
   static constexpr CarryOver kNetwork{.base_share = 0.50,
                                       .error = 0.10,
                                       .protocol_error = 0.40,
                                       .error_per_doubling = 0.30,
+                                      .pair_latency = Seconds(44e-6),
+                                      .pair_error = 0.7,
                                       .most_ranks = 1 << 20,
                                       .tree = true};
   // CPU ranks share memory as PCIe boxes share a root complex, though less tightly.
@@ -85,6 +99,8 @@ const CarryOver& carry_over(Topology topology, BytesPerSecond peak) {
                                          .error = 0.04,
                                          .protocol_error = 0.16,
                                          .error_per_doubling = 0.30,
+                                         .pair_latency = Seconds(3.4e-6),
+                                         .pair_error = 0.8,
                                          .most_ranks = 1 << 20};
   switch (topology) {
     case Topology::nvlink:

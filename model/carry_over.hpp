@@ -30,6 +30,10 @@ struct CarryOver {
   double error = 0;
   double protocol_error = 0;
   double error_per_doubling = 0;
+  // The smallest all-reduce on two ranks where none was measured, and one standard error in
+  // logarithms.
+  Seconds pair_latency{};
+  double pair_error = 0;
   // No single host joins more GPUs by such a link.
   int most_ranks = 0;
   // Between nodes a tree's levels bound the steps.

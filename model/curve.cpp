@@ -157,4 +157,30 @@ Seconds Curve::smallest_time() const {
   return points_.empty() ? from_lines(Bytes{}) : at(points_.front().bytes);
 }
 
+Bytes Curve::largest() const {
+  Bytes most{};
+  for (const CurvePoint& point : points_) {
+    if (!point.misfit) most = std::max(most, point.bytes);
+  }
+  return most;
+}
+
+bool Curve::shows_bandwidth() const {
+  // On a slow network smaller ones show it too: where one takes this many times the smallest's
+  // time, nine tenths of that are the transfer.
+  constexpr double kTransfers = 10;
+  const Bytes most = largest();
+  return most == Bytes{} || most >= kShowsBandwidth || at(most) >= smallest_time() * kTransfers;
+}
+
+std::optional<Seconds> Curve::latency() const {
+  const Seconds smallest = smallest_time();
+  if (log_bytes_.empty() || !shows_bandwidth()) return smallest;
+  const Bytes bytes = points_.front().bytes;
+  const BytesPerSecond rate = peak_bus_bandwidth() / bus_factor(kind, ranks);
+  constexpr double kMost = 0.5;
+  if (!(bytes / rate < kMost * smallest)) return std::nullopt;
+  return smallest - bytes / rate;
+}
+
 }  // namespace ddpx

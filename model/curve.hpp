@@ -23,6 +23,10 @@
 
 namespace ddpx {
 
+// A message from this size on takes mostly its transfer, and shows a bandwidth; what a smaller one
+// takes is mostly latency, from which that of larger ones does not follow, not even roughly.
+inline constexpr Bytes kShowsBandwidth{1 << 20};
+
 struct ProtocolLine {
   Estimate<Seconds> latency;
   Estimate<BytesPerSecond> bandwidth;  // CollectiveCall's bytes per second, not bus bandwidth
@@ -73,6 +77,15 @@ class Curve {
   [[nodiscard]] BytesPerSecond peak_bus_bandwidth() const;
   // Time of the smallest message measured, by the lines where that point is a misfit.
   [[nodiscard]] Seconds smallest_time() const;
+  // Whether a message is large enough to show a bandwidth; lines without points are a reading of
+  // their author's, and do.
+  [[nodiscard]] bool shows_bandwidth() const;
+  // Of smallest_time() what its bytes do not take at the best rate measured. nullopt where they
+  // take more than half of it, as in a sweep that starts at large sizes: noise and the protocol of
+  // large messages are most of what is left.
+  [[nodiscard]] std::optional<Seconds> latency() const;
+  // The largest message that is no misfit; 0 where there is none.
+  [[nodiscard]] Bytes largest() const;
 
  private:
   static constexpr std::size_t kDensePoints = 4;

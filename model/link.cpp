@@ -26,6 +26,7 @@ struct Known {
   Count count;
   Seconds latency;  // of the smallest message
   double relative_error;
+  double latency_error = 0;
 };
 
 template <class TimeAt>
@@ -50,8 +51,10 @@ CollectivePrice carried(const Link& link, const Known& known, const CollectiveCa
   const Count to{call.kind, call.ranks};
   const Seconds moved = time_at(call.bytes * carried_volume(carry, known.count, to));
   const CarriedTime ring = carried_time(carry, known.count, to, known.latency, moved);
-  const CollectivePrice by_ring{ring.time, std::hypot(known.relative_error, ring.relative_error),
-                                true};
+  const Seconds latency = known.latency * carried_latency(carry, known.count, to);
+  const double unsure = known.latency_error * std::min(1.0, latency / ring.time);
+  const CollectivePrice by_ring{
+      ring.time, std::hypot(known.relative_error, ring.relative_error, unsure), true};
   const bool by_ring_alone = in_switch == InSwitch::no || link.in_switch == InSwitch::no;
   return by_ring_alone ? by_ring : with_switch(link, call, by_ring);
 }
@@ -72,13 +75,22 @@ const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_
   return best;
 }
 
-CollectivePrice from_curve(const Curve& curve, const CollectiveCall& call) {
-  return {curve.at(call.bytes), curve.error_at(call.bytes), curve.extrapolates(call.bytes)};
+CollectivePrice from_curve(const Link& link, const Curve& curve, const CollectiveCall& call) {
+  CollectivePrice result{curve.at(call.bytes), curve.error_at(call.bytes),
+                         curve.extrapolates(call.bytes)};
+  if (curve.latency()) return result;
+  const Estimate<Seconds> least = latency_on(link, curve, link.topology);
+  result.time = std::max(result.time, least.value);
+  result.relative_error =
+      std::hypot(result.relative_error, least.relative_error * (least.value / result.time));
+  return result;
 }
 
 CollectivePrice carried(const Link& link, const Curve& curve, const CollectiveCall& call,
                         InSwitch in_switch) {
-  const Known known{{curve.kind, curve.ranks}, curve.smallest_time(), curve.error_at(call.bytes)};
+  const Estimate<Seconds> latency = latency_on(link, curve, link.topology);
+  const Known known{
+      {curve.kind, curve.ranks}, latency.value, curve.error_at(call.bytes), latency.relative_error};
   return carried(link, known, call, in_switch, [&](Bytes bytes) { return curve.at(bytes); });
 }
 
@@ -134,6 +146,18 @@ Collective stand_in(Collective kind) {
   return kind == Collective::all_gather ? Collective::reduce_scatter : Collective::all_gather;
 }
 
+Estimate<Seconds> latency_on(const Link& link, const Curve& curve, Topology topology) {
+  if (const std::optional<Seconds> measured = curve.latency()) return {*measured, 0, "measured"};
+  const CarryOver& carry = carry_over(topology, link.peak);
+  const bool by_figure = link.latency.value > Seconds{};
+  const Estimate<Seconds> pair =
+      by_figure ? link.latency
+                : Estimate<Seconds>{carry.pair_latency, std::expm1(carry.pair_error), "assumed"};
+  const double growth =
+      carried_latency(carry, {Collective::all_reduce, 2}, {curve.kind, curve.ranks});
+  return {std::min(pair.value * growth, curve.smallest_time()), pair.relative_error, pair.origin};
+}
+
 int Link::reach() const { return most_ranks.value_or(carry_over(topology, peak).most_ranks); }
 
 std::optional<int> Link::hosts_of(const Curve& curve) const {
@@ -179,12 +203,12 @@ CollectivePrice with_switch(const Link& link, const CollectiveCall& call, Collec
 namespace {
 
 CollectivePrice priced(const Link& link, const CollectiveCall& call, InSwitch in_switch) {
-  if (const Curve* curve = find_curve(link, call, true)) return from_curve(*curve, call);
+  if (const Curve* curve = find_curve(link, call, true)) return from_curve(link, *curve, call);
   if (call.kind != Collective::all_reduce) {
     CollectiveCall other = call;
     other.kind = stand_in(call.kind);
     if (const Curve* curve = find_curve(link, other, true)) {
-      CollectivePrice result = from_curve(*curve, other);
+      CollectivePrice result = from_curve(link, *curve, other);
       // Half an all-reduce and the two half-collectives differ by 3-7 % (two H200).
       result.relative_error = std::hypot(result.relative_error, 0.03);
       return result;

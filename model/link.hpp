@@ -104,6 +104,10 @@ struct Link {
   [[nodiscard]] std::optional<int> hosts_of(const Curve& curve) const;
 };
 
+// Time of the smallest message on the curve's count. Where its sizes show none: the link's figure,
+// else what links of `topology` take, carried to that count and no more than the smallest measured.
+[[nodiscard]] Estimate<Seconds> latency_on(const Link& link, const Curve& curve, Topology topology);
+
 // What a collective costs and how sure that is.
 struct CollectivePrice {
   Seconds time{};

@@ -53,7 +53,13 @@ Link with_latency(const Link& link, double factor) {
   scaled.latency.value = link.latency.value * factor;
   scaled.large_latency.value = link.large_latency.value * factor;
   for (Curve& curve : scaled.curves) {
-    const Seconds less = curve.smallest_time() * (1.0 - factor);
+    const Estimate<Seconds> latency = latency_on(link, curve, link.topology);
+    // What none of its sizes shows is assumed of the scaled one again.
+    if (!curve.latency() && !(link.latency.value > Seconds{})) {
+      const CarryOver& carry = carry_over(link.topology, link.peak);
+      scaled.latency = {carry.pair_latency * factor, latency.relative_error, latency.origin};
+    }
+    const Seconds less = latency.value * (1.0 - factor);
     curve = moved(
         curve, [&](ProtocolLine& line) { line.latency.value = line.latency.value * factor; },
         [&](CurvePoint& point) {
@@ -67,7 +73,7 @@ Link with_latency(const Link& link, double factor) {
 
 Seconds latency_of(const Link& link) {
   for (const Curve& curve : link.curves) {
-    if (curve.kind == Collective::all_reduce) return curve.smallest_time();
+    if (curve.kind == Collective::all_reduce) return latency_on(link, curve, link.topology).value;
   }
   return link.latency.value;
 }

@@ -5,12 +5,21 @@
 
 namespace ddpx {
 
+// What a log says: whether ranks were on several hosts, the largest bus bandwidth of its
+// all-reduces, and the most ranks of which it does not say the hosts (0: of all it does).
+struct LogRanks {
+  bool several_hosts = false;
+  BytesPerSecond bus_bandwidth{};
+  int of_unknown_hosts = 0;
+};
+
 // Over hosts by a network; inside one by NVLink when their all-reduce is faster than over any PCIe
-// link (PCIe 5 x16: 55 GB/s).
-[[nodiscard]] constexpr Topology topology_of(bool several_hosts, BytesPerSecond bus_bandwidth) {
+// link (PCIe 5 x16: 55 GB/s), and more ranks than one host joins by that are on several.
+[[nodiscard]] inline Topology topology_of(const LogRanks& ranks) {
   constexpr BytesPerSecond kFasterThanPcie{60e9};
-  if (several_hosts) return Topology::network;
-  return bus_bandwidth > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
+  if (ranks.several_hosts) return Topology::network;
+  const Topology inside = ranks.bus_bandwidth > kFasterThanPcie ? Topology::nvlink : Topology::pcie;
+  return ranks.of_unknown_hosts > carry_over(inside).most_ranks ? Topology::network : inside;
 }
 
 }  // namespace ddpx

@@ -32,12 +32,14 @@ constexpr const char* kBetween = "--inter-link";
 
 // The smallest all-reduce on two ranks: of more, carried to two as `topology` is. `flag` names the
 // link.
-Seconds pair_latency(const Link& link, Topology topology, const char* flag) {
-  if (link.latency.value.value() > 0) return link.latency.value;
+Estimate<Seconds> pair_latency(const Link& link, Topology topology, const char* flag) {
+  if (link.latency.value.value() > 0) return link.latency;
   for (const Curve& curve : link.curves) {
-    if (curve.kind == Collective::all_reduce)
-      return curve.smallest_time() * carried_latency(carry_over(topology, link.peak),
-                                                     {curve.kind, curve.ranks}, {curve.kind, 2});
+    if (curve.kind != Collective::all_reduce) continue;
+    Estimate<Seconds> latency = latency_on(link, curve, topology);
+    latency.value = latency.value * carried_latency(carry_over(topology, link.peak),
+                                                    {curve.kind, curve.ranks}, {curve.kind, 2});
+    return latency;
   }
   throw InputError(flag,
                    "'" + link.name + "' has no latency of an all_reduce; measure one on two ranks");
@@ -114,9 +116,9 @@ NcclTopology nccl_topology(const Link& inside, const Link& between, const NodeLa
   topology.channel_between = topology.channel_inside;
   topology.generation = generation_of(inside, node);
   topology.hop_between = Seconds(std::max(
-      0.0, (pair_latency(between, Topology::network, kBetween).value() - kPairBetween) / 2));
+      0.0, (pair_latency(between, Topology::network, kBetween).value.value() - kPairBetween) / 2));
   if (layout.gpus_per_node > 1)
-    topology.latency_scale = pair_latency(inside, inside.topology, kInside).value() /
+    topology.latency_scale = pair_latency(inside, inside.topology, kInside).value.value() /
                              (topology.nvlink ? kPairNvlink : kPairPcie);
   return topology;
 }
@@ -229,7 +231,8 @@ Link two_level(const Link& inside, const Link& between, const NodeLayout& layout
   link.beside_flops = inside.beside_flops;
   link.beside_copies = inside.beside_copies;
   link.source = inside.source + "; " + between.source;
-  const Unsure unsure{std::max(between.latency.relative_error, kLeastLatencyError),
+  const Unsure unsure{std::max(pair_latency(between, Topology::network, kBetween).relative_error,
+                               kLeastLatencyError),
                       std::hypot(error, between.bandwidth.relative_error)};
   Unsure of_both = unsure;
   const CollectivePrice within = price_inside(inside, layout.gpus_per_node);

@@ -44,7 +44,8 @@ Answer link_answer(const Options& options) {
   say(talk);
   warn(result.warnings);
   const std::string text = options.json ? io::to_json(result, io::provenance()) : result.text;
-  const bool corrupts = result.measured && !result.measured->corrupts.empty();
+  const bool corrupts =
+      result.measured && !(result.measured->corrupts.empty() && result.measured->dead.empty());
   return {text,
           corrupts || result.standing == Standing::below ? ExitCode::unmet : ExitCode::success};
 }

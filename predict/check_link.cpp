@@ -117,13 +117,28 @@ std::string measured_text(const MeasuredLink& measured) {
   return text + ".";
 }
 
-// Nothing else that is said of a link that corrupts data is worth as much.
+// Nothing else that is said of a link that corrupts data, or moves none, is worth as much.
 std::string corrupts_text(const MeasuredLink& measured) {
+  if (!measured.dead.empty())
+    return wrapped("No copies at all (0 GB/s): " + measured.dead +
+                   ". Such a pair does not work, and nothing trains over it: find the faulty GPU "
+                   "or link (dmesg for Xid errors, nvidia-smi nvlink -s, IOMMU or ACS) before "
+                   "anything else.");
   if (measured.corrupts.empty()) return {};
   return wrapped("Wrong results: " + measured.corrupts +
                  ". Nothing trains right on it, whatever its speed: find the faulty GPU, link or "
                  "NIC (all_reduce_perf -c 1 on pairs of GPUs, dmesg for Xid errors) before "
                  "anything else.");
+}
+
+// Of a figure within the band.
+std::string right_text(const MeasuredLink& measured, bool in_switch) {
+  if (!measured.dead.empty()) return "That is the speed of the pairs that work.";
+  if (!measured.corrupts.empty()) return "That is the speed of such a box.";
+  if (measured.incomplete)
+    return "The pairs that are there have the speed of such a box; of those that are missing "
+           "nothing is known: run nvbandwidth again and give its whole output.";
+  return in_switch ? "That is right for such a box with NVLS." : "That is right for such a box.";
 }
 
 // The figure that the verdict is on: the best, or the largest message's where the bandwidth falls
@@ -162,9 +177,7 @@ LinkCheck check_link(const MeasuredLink& given, const Link& expected, std::span<
                           ", more than the links carry, because bus bandwidth counts a ring's "
                           "traffic and the switch sends less.");
   if (check.standing == Standing::within) {
-    check.text += wrapped(!measured.corrupts.empty() ? "That is the speed of such a box."
-                          : check.in_switch          ? "That is right for such a box with NVLS."
-                                                     : "That is right for such a box.");
+    check.text += wrapped(right_text(measured, check.in_switch));
     if (by_switch && !check.in_switch)
       check.text += wrapped(
           "NVLS does not run: NCCL_NVLS_ENABLE=0, no fabric manager, or a "
@@ -174,6 +187,7 @@ LinkCheck check_link(const MeasuredLink& given, const Link& expected, std::span<
       check.text += wrapped("But " + check.faults.front() + ".");
     }
     check.text += remarks(measured);
+    if (!measured.dead.empty()) check.standing = Standing::below;
     return check;
   }
   if (check.standing == Standing::above) {

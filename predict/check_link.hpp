@@ -47,7 +47,9 @@ struct MeasuredLink {
   // The largest message and its bandwidth, which that of `bytes` may say nothing of.
   Bytes largest{};
   BytesPerSecond at_largest{};
-  std::string corrupts{};  // what the log says of wrong results; empty: nothing
+  std::string dead{};       // pairs of GPUs whose copies moved nothing; empty: none
+  bool incomplete = false;  // not all pairs are there, and a slower one may be missing
+  std::string corrupts{};   // what the log says of wrong results; empty: nothing
 };
 
 // A link and what it usually gives.

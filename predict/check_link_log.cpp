@@ -172,15 +172,37 @@ std::string all_reduce_on(int ranks, int hosts) {
   return hosts > 1 ? text + " of " + std::to_string(hosts) + " hosts" : text;
 }
 
+namespace {
+
+// "GPU 0 to GPU 1, GPU 2 to GPU 3 and 2 more".
+std::string dead_text(const io::NvBandwidth& measured) {
+  constexpr std::size_t kMostNamed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(measured.dead.size(), kMostNamed); ++i)
+    text += (i == 0 ? "GPU " : ", GPU ") + std::to_string(measured.dead[i].row) + " to GPU " +
+            std::to_string(measured.dead[i].column);
+  if (measured.dead.size() > kMostNamed)
+    text += " and " + std::to_string(measured.dead.size() - kMostNamed) + " more";
+  return text;
+}
+
+}  // namespace
+
 MeasuredLink measured_copies(const std::string& text, const std::string& place) {
   const io::NvBandwidth measured = io::read_nvbandwidth(text, place);
   const auto slowest = io::slowest_pair(measured);
+  if (!slowest && !measured.dead.empty())
+    throw InputError(place, "has copies between GPUs at 0 GB/s only: " + dead_text(measured) +
+                                "; no pair works, and nothing trains over it");
   if (!slowest)
     throw InputError(place,
                      "holds no copies between GPUs; run nvbandwidth -t "
                      "device_to_device_memcpy_read_ce");
   MeasuredLink copies{"copies between GPUs", 2, *slowest};
   copies.copies = true;
+  copies.notes = measured.notes;
+  copies.incomplete = measured.pairs_missing > 0;
+  copies.dead = dead_text(measured);
   return copies;
 }
 

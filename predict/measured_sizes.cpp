@@ -14,27 +14,7 @@
 namespace ddpx {
 namespace {
 
-// Below it a message's time is mostly latency (as in the notes of io/nccl_tests_notes.cpp): what
-// larger ones take does not follow from it, not even roughly.
-constexpr Bytes kShowsBandwidth{1 << 20};
 constexpr double kSameSize = 1.001;
-// On a slow network a smaller one shows it too: where it takes this many times the smallest's time,
-// nine tenths of that are the transfer.
-constexpr double kTransfers = 10;
-
-Bytes largest_of(const Curve& curve) {
-  Bytes largest{};
-  for (const CurvePoint& point : curve.points()) {
-    if (!point.misfit) largest = std::max(largest, point.bytes);
-  }
-  return largest;
-}
-
-bool is_small(const Curve& curve) {
-  const Bytes largest = largest_of(curve);
-  return largest > Bytes{} && largest < kShowsBandwidth &&
-         curve.at(largest) < curve.smallest_time() * kTransfers;
-}
 
 // The largest message measured, where none is large enough to give a bandwidth; nullopt where one
 // is, and for figures. Curves are those that price() takes: of the collective itself where it was
@@ -52,10 +32,10 @@ std::optional<Bytes> too_small_sizes(const Link& link, Collective kind, int rank
     const bool known_better = far == nearest && !largest;
     if (far < nearest) largest.reset();
     nearest = far;
-    if (known_better || !is_small(curve)) {
+    if (known_better || curve.shows_bandwidth()) {
       largest.reset();
     } else {
-      largest = std::max(largest.value_or(Bytes{}), largest_of(curve));
+      largest = std::max(largest.value_or(Bytes{}), curve.largest());
     }
   }
   return largest;
@@ -72,7 +52,8 @@ void check_link(const char* flag, const Link& link, Collective kind, int ranks, 
 }
 
 bool any_small(const Link& link) {
-  return std::any_of(link.curves.begin(), link.curves.end(), is_small);
+  return !std::all_of(link.curves.begin(), link.curves.end(),
+                      [](const Curve& curve) { return curve.shows_bandwidth(); });
 }
 
 // Over what joins all ranks of the layout: `given`, and between nodes the query's.

@@ -59,7 +59,7 @@ Link inside_of(const Link& link) {
   if (cluster_curve(link) == nullptr || host_curve(link) == nullptr) return link;
   Link inside = link;
   std::erase_if(inside.curves, [&](const Curve& curve) { return link.hosts_of(curve) != 1; });
-  inside.topology = topology_of(false, inside.bus_bandwidth());
+  inside.topology = topology_of({false, inside.bus_bandwidth()});
   inside.topology_assumed = true;
   return inside;
 }
@@ -175,6 +175,19 @@ void check_between(const Link& between, const NodeLayout& layout, bool alone) {
                        "rank each");
 }
 
+// More ranks than a host joins, on hosts that the log does not name, say nothing of one host.
+void check_many(const Link& link, const NodeLayout& layout) {
+  if (layout.nodes > 1 || layout.gpus() < 2) return;
+  const Curve& curve =
+      *std::max_element(link.curves.begin(), link.curves.end(),
+                        [](const Curve& a, const Curve& b) { return a.ranks < b.ranks; });
+  throw InputError("--gpus", std::to_string(layout.gpus()) + " is GPUs of one host, and " +
+                                 measured_text(link, curve) +
+                                 ": no host joins so many; give its nodes, as --gpus " +
+                                 layout_text({std::max(2, curve.ranks / 8), 8}) +
+                                 ", or a log with its \"# Rank\" lines");
+}
+
 // A count without nodes is GPUs of one host.
 void check_inside(const Link& link, const NodeLayout& layout) {
   const Curve* curve = cluster_curve(link);
@@ -214,12 +227,16 @@ void use_hosts(Query& query) {
                                      "the nodes that it was measured on");
     for (const NodeLayout& layout : query.gpus) check_inside(link, layout);
     if (!link.topology_assumed || !of_unknown_hosts(link)) continue;
+    if (link.topology == Topology::network && !query.inter_link)
+      for (const NodeLayout& layout : query.gpus) check_many(link, layout);
     const auto joins = [&](const NodeLayout& layout) {
       return layout.nodes > 1 && !query.inter_link &&
              (layout.gpus_per_node == 1 || curve_on(link, layout.gpus()) != nullptr);
     };
     const auto nodes = std::find_if(query.gpus.begin(), query.gpus.end(), joins);
-    if (nodes == query.gpus.end()) {
+    if (nodes == query.gpus.end() && link.topology == Topology::network) {
+      assume(link, one_each);
+    } else if (nodes == query.gpus.end()) {
       assume(link, "inside one host (" + std::string(name(link.topology)) + ", by its bandwidth)");
     } else {
       assume(link, nodes->gpus_per_node == 1 ? one_each : layout_text(*nodes) + " here");

@@ -140,7 +140,9 @@ Link link_of_log(const io::NcclImport& import) {
   const bool several_hosts =
       std::any_of(link.curves.begin(), link.curves.end(),
                   [](const Curve& curve) { return curve.hosts.value_or(1) > 1; });
-  link.topology = topology_of(several_hosts, link.bus_bandwidth());
+  int unknown = 0;
+  for (const Curve& curve : link.curves) unknown = std::max(unknown, curve.hosts ? 0 : curve.ranks);
+  link.topology = topology_of({several_hosts, link.bus_bandwidth(), unknown});
   link.topology_assumed = !several_hosts;
   return link;
 }

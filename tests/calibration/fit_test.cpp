@@ -213,5 +213,25 @@ TEST(FitLinks, what_lies_between_measurements_of_one_link_is_part_of_its_error) 
   EXPECT_NEAR(price.time.value(), 1.05 * (20e-6 + (1 << 24) / 1e10), 1e-5);
 }
 
+// 1 KiB in 10 us once and in 50 us another time is left out, and the other sizes, each measured
+// once, are as sure as without it.
+TEST(FitLinks, a_size_that_is_left_out_says_nothing_of_how_sure_the_others_are) {
+  Measurements m;
+  m.links.push_back({.name = "wire", .title = "", .source = ""});
+  for (double bytes = 1 << 10; bytes <= 1 << 26; bytes *= 2)
+    m.collectives.push_back({"wire",
+                             {Collective::all_reduce, DType::fp32, Bytes(bytes), 2},
+                             {10e-6 + bytes / 20e9},
+                             "nccl-tests",
+                             {}});
+  m.collectives.front().seconds.push_back(50e-6);
+  Machine machine;
+  FitReport report;
+  fit_links(m, {}, machine, report);
+  const Curve& curve = machine.links.at(0).curves.at(0);
+  EXPECT_TRUE(curve.points().front().misfit);
+  EXPECT_EQ(curve.relative_error, 0.015);
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -91,6 +91,11 @@ TEST(NcclTestsJson, environment_and_arguments_are_kept_nowhere) {
       all += table.collective + table.version + table.dtype_name + table.redop;
     EXPECT_EQ(all.find("SECRET"), std::string::npos) << all;
   }
+  std::string other = kFirst;
+  other.replace(other.find(R"("sum")"), 5, R"("SECRETREDOP")");
+  const ImportedTable table = only_table(imported(log_of(other)));
+  EXPECT_EQ(table.redop, "unknown reduction");
+  EXPECT_EQ(table.kind, Collective::all_reduce);
   EXPECT_EQ(nccl::repair_json(log_of(kFirst))->text.find("SECRETENV"), std::string::npos);
 }
 
@@ -174,6 +179,7 @@ TEST(NcclTestsJson, gathers_and_disagreeing_names_are_told) {
 
 TEST(NcclTestsJson, our_own_files_and_others_json_are_not_taken_for_it) {
   EXPECT_TRUE(looks_like_nccl_tests(log_of(kFirst)));
+  EXPECT_TRUE(looks_like_nccl_tests("NCCL version 2.26.6+cuda12\n" + log_of(kFirst) + "done\n"));
   EXPECT_FALSE(looks_like_nccl_tests(R"({"schema": "ddpx.measurements", "results": []})"));
   EXPECT_FALSE(looks_like_nccl_tests(R"({"results": [1, 2]})"));
   EXPECT_THROW((void)imported(R"({"schema": "ddpx.measurements", "results": [], "config": {}})"),

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "model/error.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -50,6 +52,45 @@ TEST(NvBandwidth, cut_and_spoilt_rows_are_counted) {
   const NvBandwidth measured = read_nvbandwidth(text, "nvb.txt");
   EXPECT_EQ(measured.dropped, 1U);
   EXPECT_EQ(slowest_pair(measured), BytesPerSecond(396.07e9));
+}
+
+// Three GPUs, of which the third copies to the second at 120.5 GB/s.
+const std::string kThree =
+    "Running device_to_device_memcpy_read_ce.\nmemcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+    "           0         1         2\n 0       N/A    392.1    395.0\n 1     391.0      N/A    "
+    "394.0\n"
+    " 2     393.0     120.5      N/A\n";
+
+TEST(NvBandwidth, pairs_that_are_not_there_are_counted_with_line_and_reason) {
+  const NvBandwidth whole = read_nvbandwidth(kThree, "nvb.txt");
+  EXPECT_EQ(slowest_pair(whole), BytesPerSecond(120.5e9));
+  EXPECT_EQ(whole.pairs_missing, 0U);
+  const NvBandwidth cut = read_nvbandwidth(kThree.substr(0, kThree.find("120.5")), "nvb.txt");
+  EXPECT_EQ(cut.pairs_missing, 2U);
+  ASSERT_EQ(cut.notes.size(), 2U);
+  EXPECT_EQ(cut.notes[0], "line 6 left out: the row is cut: 1 of 3 cells");
+  EXPECT_NE(cut.notes[1].find("2 of 6 pairs are missing"), std::string::npos);
+  const NvBandwidth none = read_nvbandwidth(kThree.substr(0, kThree.find(" 2     393")), "nvb.txt");
+  EXPECT_EQ(none.pairs_missing, 2U);
+}
+
+TEST(NvBandwidth, a_pair_at_0_is_no_bandwidth_but_a_pair_that_does_not_work) {
+  std::string text = kThree;
+  text.replace(text.find("392.1"), 5, "0.00 ");
+  const NvBandwidth measured = read_nvbandwidth(text, "nvb.txt");
+  ASSERT_EQ(measured.dead.size(), 1U);
+  EXPECT_EQ(measured.dead[0].row, 0U);
+  EXPECT_EQ(measured.dead[0].column, 1U);
+  EXPECT_EQ(measured.pairs_missing, 0U);
+  EXPECT_EQ(slowest_pair(measured), BytesPerSecond(120.5e9));
+}
+
+TEST(NvBandwidth, is_read_behind_what_a_logger_writes_before_every_line) {
+  std::string text;
+  std::istringstream lines(kText);
+  for (std::string line; std::getline(lines, line);) text += "2024-05-01T12:00:00Z " + line + "\n";
+  EXPECT_EQ(slowest_pair(read_nvbandwidth(text, "nvb.txt")), BytesPerSecond(395.36e9));
+  EXPECT_EQ(read_nvbandwidth(text, "nvb.txt").pairs_missing, 0U);
 }
 
 TEST(NvBandwidth, every_prefix_is_read_or_refused_and_other_text_is_refused) {

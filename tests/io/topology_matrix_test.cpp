@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "model/error.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -25,6 +27,15 @@ TEST(TopologyMatrix, is_read_with_its_tabs_underlines_and_legend) {
   EXPECT_EQ(matrix.paths[0][1], "PHB");
   EXPECT_EQ(matrix.paths[3][0], "SYS");
   EXPECT_EQ(matrix.nics, 0U);
+}
+
+TEST(TopologyMatrix, is_read_behind_what_a_logger_writes_before_every_line) {
+  std::string text;
+  std::istringstream lines(kRented);
+  for (std::string line; std::getline(lines, line);) text += "2024-05-01T12:00:00Z " + line + "\n";
+  ASSERT_TRUE(looks_like_topology_matrix(text));
+  EXPECT_EQ(read_topology_matrix(text, "topo.txt").paths,
+            read_topology_matrix(kRented, "topo.txt").paths);
 }
 
 TEST(TopologyMatrix, counts_nics_of_new_and_old_drivers) {

@@ -138,6 +138,24 @@ TEST(Curves, the_smallest_time_is_the_first_points_or_the_lowest_latency) {
                    1e-5);
 }
 
+// 10 us and 10 GB/s on two ranks, where bus bandwidth is bytes over time: of 10 kB a tenth is the
+// transfer's, of 1 MB nine tenths. A single size is all bandwidth from 1 MiB on, all latency below.
+TEST(Curves, latency_is_read_of_sizes_that_show_one) {
+  const auto from = [](double least) {
+    std::vector<CurvePoint> points;
+    for (double bytes = least; bytes <= 1e9; bytes *= 10)
+      points.push_back(point_at(bytes, 1e-5 + bytes / 1e10));
+    return Curve({Collective::all_reduce, DType::fp32, Bytes{}, 2}, {}, points);
+  };
+  EXPECT_NEAR(from(1e4).latency().value_or(Seconds{}).value(), 1e-5, 1e-8);
+  EXPECT_EQ(from(1e6).latency(), std::nullopt);
+  EXPECT_TRUE(from(1e6).shows_bandwidth());
+  const auto only = [](double bytes) { return Curve(kCall, {}, {point_at(bytes, 2e-5)}); };
+  EXPECT_NEAR(only(1024).latency().value_or(Seconds{}).value(), 2e-5, 1e-15);
+  EXPECT_FALSE(only(1024).shows_bandwidth());
+  EXPECT_EQ(only(1 << 20).latency(), std::nullopt);
+}
+
 TEST(Curves, time_never_falls_with_size_where_the_points_do_not) {
   double last = 0;
   for (double bytes = 1; bytes < 1e12; bytes *= 1.07) {

@@ -42,6 +42,28 @@ TEST(TwoLevel, a_nic_per_gpu_makes_a_large_message_halve_with_the_gpus_per_node)
   }
 }
 
+// A log from 512 MiB on holds no latency, inside a node or between: 5.6 ms are its transfer, and a
+// message of 8 B takes tens of microseconds either way.
+TEST(TwoLevel, takes_no_latency_of_a_curve_that_holds_none) {
+  const auto from_large = [](Topology topology, int ranks) {
+    Link link;
+    link.topology = topology;
+    std::vector<CurvePoint> points;
+    for (double bytes = 512 * 1048576.0; bytes < 9e9; bytes *= 2)
+      points.push_back({Bytes(bytes), Seconds(38e-6 + bytes / 96e9), false, ""});
+    link.curves.emplace_back(CollectiveCall{Collective::all_reduce, DType::fp32, Bytes{}, ranks},
+                             std::vector<ProtocolLine>{}, points);
+    return link;
+  };
+  const Link inside = from_large(Topology::nvlink, 8);
+  const Link between = from_large(Topology::network, 2);
+  const double known = seconds(two_level(kNvlink, kNdr, {4, 8}), 8, 32);
+  EXPECT_LT(seconds(two_level(inside, kNdr, {4, 8}), 8, 32), 1.5 * known);
+  const Link joined = two_level(kNvlink, between, {4, 8});
+  EXPECT_LT(seconds(joined, 8, 32), 3 * known);
+  EXPECT_GT(price(joined, {Collective::all_reduce, DType::fp32, Bytes(8), 32}).relative_error, 0.7);
+}
+
 TEST(TwoLevel, one_nic_for_all_is_the_wire_whatever_the_gpus) {
   // A tree of two nodes: 1 GB each way at 1.1 GB/s, and NCCL's 0.9 for trees of that size.
   for (int gpus : {1, 2, 8}) {

@@ -61,6 +61,22 @@ TEST(CheckLink, below_it_names_what_it_looks_like_and_the_likely_faults) {
   expect_80_columns(check.text);
 }
 
+TEST(CheckLink, copies_of_which_pairs_are_missing_or_moved_nothing_are_not_called_right) {
+  MeasuredLink copies{"copies between GPUs", 2, BytesPerSecond(390e9)};
+  copies.copies = true;
+  EXPECT_THAT(check_link(copies, kInside[0], kInside).text, HasSubstr("right for such a box"));
+  copies.incomplete = true;
+  const LinkCheck cut = check_link(copies, kInside[0], kInside);
+  EXPECT_THAT(cut.text, AllOf(HasSubstr("of those that are missing"), Not(HasSubstr("is right"))));
+  expect_80_columns(cut.text);
+  copies.dead = "GPU 0 to GPU 1";
+  const LinkCheck dead = check_link(copies, kInside[0], kInside);
+  EXPECT_THAT(dead.text, AllOf(HasSubstr("GPU 0 to GPU 1. Such a pair does not work"),
+                               Not(HasSubstr("is right"))));
+  EXPECT_EQ(dead.standing, Standing::below);
+  expect_80_columns(dead.text);
+}
+
 TEST(CheckLink, latency_is_no_measure_of_a_link) {
   MeasuredLink measured = of(301);
   measured.latency_share = 0.1;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/topology_of.hpp"
 #include "predict/setting.hpp"
 #include "tests/support/expect_input_error.hpp"
 
@@ -90,6 +91,22 @@ TEST(LinkHosts, what_is_not_known_of_hosts_is_said_to_be_assumed) {
               ElementsAre(HasSubstr("taken as one rank on each host")));
   EXPECT_THAT(warnings(query(log, {8, 1})),
               ElementsAre(HasSubstr("taken as one rank on each host")));
+}
+
+// 1024 ranks on hosts that the log does not name are no host's: the largest joins 72 by NVLink, 16
+// by PCIe.
+TEST(LinkHosts, more_ranks_than_a_host_joins_are_on_several) {
+  EXPECT_EQ(topology_of({false, BytesPerSecond(20e9), 16}), Topology::pcie);
+  EXPECT_EQ(topology_of({false, BytesPerSecond(20e9), 17}), Topology::network);
+  EXPECT_EQ(topology_of({false, BytesPerSecond(300e9), 72}), Topology::nvlink);
+  EXPECT_EQ(topology_of({false, BytesPerSecond(300e9), 1024}), Topology::network);
+  Link log = measured("log", 1024, std::nullopt);
+  log.topology = Topology::network;
+  log.topology_assumed = true;
+  expect_refused(query(log, {1, 1024}),
+                 {"--gpus", "1024 is GPUs of one host", "'log' was measured on 1024 ranks of hosts",
+                  "no host joins so many", "128x8"});
+  EXPECT_THAT(warnings(query(log, {128, 8})), ElementsAre(HasSubstr("taken as 128x8 here")));
 }
 
 TEST(LinkHosts, a_level_that_a_log_does_not_show_is_refused) {

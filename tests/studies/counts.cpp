@@ -120,7 +120,7 @@ std::vector<CountRow> rows_of(const std::string& machine, const Tables& tables,
                           {kind, to},
                           point.bytes,
                           point.time,
-                          curve.smallest_time(),
+                          curve.latency().value_or(curve.smallest_time()),
                           curve.at(point.bytes * volume),
                           curve.relative_error});
         }
