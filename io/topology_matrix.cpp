@@ -4,7 +4,6 @@
 #include <array>
 
 #include "io/nccl_tests_lines.hpp"
-#include "io/one_line.hpp"
 #include "model/error.hpp"
 
 namespace ddpx::io {
@@ -90,10 +89,13 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
     std::vector<std::string>& row = matrix.paths.emplace_back();
     for (std::size_t i = 1; i <= matrix.gpus.size(); ++i) {
       if (i >= words.size() || !is_gpu_path(words[i])) {
-        throw InputError(place, "line " + std::to_string(line->number) + ": " +
-                                    (i < words.size() ? io::quoted(words[i]) + " is no path"
-                                                      : std::string("the row is cut")) +
-                                    "; accepted: X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS");
+        // What stands there is not shown: behind other text it may be anybody's.
+        throw InputError(place,
+                         "line " + std::to_string(line->number) + ": " +
+                             (i < words.size() ? matrix.gpus[matrix.paths.size() - 1] + " to " +
+                                                     matrix.gpus[i - 1] + " is no path"
+                                               : std::string("the row is cut")) +
+                             "; accepted: X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS");
       }
       row.emplace_back(words[i]);
     }

@@ -42,7 +42,7 @@ TEST(NcclTestsLaunchers, a_prefix_hides_neither_rows_nor_rank_lines) {
     EXPECT_EQ(table.points.size(), plain.points.size()) << prefix;
   }
   const NcclImport docker = imported(
-      framed(log, R"({"log":")", R"(\n","stream":"stdout","time":"2024-05-01T12:00:00Z"})"));
+      framed(log, R"({"log":" )", R"(\n","stream":"stdout","time":"2024-05-01T12:00:00Z"})"));
   EXPECT_EQ(only_table(docker).hosts, 2);
   EXPECT_EQ(only_table(docker).points.size(), plain.points.size());
 }

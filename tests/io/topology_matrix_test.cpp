@@ -62,7 +62,7 @@ TEST(TopologyMatrix, that_is_cut_or_contradicts_itself_is_refused) {
                      {"GPU1 to GPU0 is PIX one way and PHB the other"});
   text.replace(text.find("GPU1\tPIX"), 8, "GPU1\tFOO");
   expect_input_error([&] { static_cast<void>(read_topology_matrix(text, "topo.txt")); },
-                     {"topo.txt", "line 3", "FOO", "PIX, PXB"});
+                     {"topo.txt", "line 3", "GPU1 to GPU0 is no path", "PIX, PXB"});
   expect_input_error([] { static_cast<void>(read_topology_matrix("hello\n", "topo.txt")); },
                      {"topo.txt", "no output of nvidia-smi"});
 }
