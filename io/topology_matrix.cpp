@@ -4,6 +4,7 @@
 #include <array>
 
 #include "io/nccl_tests_lines.hpp"
+#include "io/one_line.hpp"
 #include "model/error.hpp"
 
 namespace ddpx::io {
@@ -27,6 +28,13 @@ bool is_gpu_path(std::string_view word) {
   if (!word.starts_with("NV")) return false;
   const auto links = nccl::whole_number(word.substr(2));
   return links && *links >= 1 && *links <= kMostNvlinks;
+}
+
+// A count of NVLinks is shown; another word is not: behind other text it may be anybody's.
+std::string what_it_is(std::string_view word) {
+  const bool count = word.starts_with("NV") && word.size() > 2 &&
+                     word.find_first_not_of("0123456789", 2) == std::string_view::npos;
+  return count ? one_line(word, 20) : "no path";
 }
 
 using Words = std::vector<std::string_view>;
@@ -92,12 +100,11 @@ TopologyMatrix read_topology_matrix(std::string_view text, std::string_view plac
     std::vector<std::string>& row = matrix.paths.emplace_back();
     for (std::size_t i = 1; i <= matrix.gpus.size(); ++i) {
       if (i >= words.size() || !is_gpu_path(words[i])) {
-        // What stands there is not shown: behind other text it may be anybody's.
+        const std::string pair =
+            matrix.gpus[matrix.paths.size() - 1] + " to " + matrix.gpus[i - 1] + " is ";
         throw InputError(place,
                          "line " + std::to_string(line->number) + ": " +
-                             (i < words.size() ? matrix.gpus[matrix.paths.size() - 1] + " to " +
-                                                     matrix.gpus[i - 1] + " is no path"
-                                               : std::string("the row is cut")) +
+                             (i < words.size() ? pair + what_it_is(words[i]) : "the row is cut") +
                              "; accepted: X, NV1 to NV18, PIX, PXB, PHB, NODE, SYS");
       }
       row.emplace_back(words[i]);

@@ -167,9 +167,8 @@ std::string crossings_text(const std::vector<Crossing>& crossings) {
     text += fmt::format("{} ({}{} to {}{}), between {} and {}, pays {}",
                         count_text(crossing.x.value), crossing.low_beyond ? "below " : "",
                         count_text(crossing.x.low), crossing.high_beyond ? "above " : "",
-                        count_text(crossing.x.high),
-                        count_text(crossing.bracket_low), count_text(crossing.bracket_high),
-                        name(crossing.pays));
+                        count_text(crossing.x.high), count_text(crossing.bracket_low),
+                        count_text(crossing.bracket_high), name(crossing.pays));
   }
   return text;
 }

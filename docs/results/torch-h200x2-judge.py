@@ -142,11 +142,17 @@ def groups_of(rows):
     yield "all", rows
 
 
+def end_of(parameters, beyond):
+    """An end of a crossing's interval, which the sweep may not reach."""
+    return beyond if parameters is None else f"{parameters / 1e6:.3g}"
+
+
 def places(crossings):
     words = []
     for crossing in crossings:
         at = crossing["parameters"]
-        words.append(f"{at['value'] / 1e6:.3g} M ({at['low'] / 1e6:.3g} to {at['high'] / 1e6:.3g}), pays {crossing['pays']}")
+        ends = f"{end_of(at['low'], 'below the sweep')} to {end_of(at['high'], 'above it')}"
+        words.append(f"{at['value'] / 1e6:.3g} M ({ends}), pays {crossing['pays']}")
     return ", ".join(words) or "none"
 
 

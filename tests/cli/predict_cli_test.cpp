@@ -289,7 +289,7 @@ TEST_F(PredictCli, a_user_s_own_machine_comes_before_the_shipped_one) {
 }
 
 // Carried from itself a machine would lose what was measured of it.
-TEST(PredictCli, a_gpu_that_the_machine_was_measured_on_is_refused) {
+TEST_F(PredictCli, a_gpu_that_the_machine_was_measured_on_is_refused) {
   expect_predict_refusal(predict({"--machine", "t4x2", "--gpu", "t4", "--link", "nvlink",
                                   "--network", "mlp:width=512"}),
                          {"--gpu", "'t4' is what t4x2 was measured on", "leave --gpu out"});
