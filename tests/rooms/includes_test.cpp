@@ -167,9 +167,10 @@ std::optional<std::string> objection(std::string_view file, std::string_view hea
   return "neither a standard header, nor a known library, nor a path from the repository's root";
 }
 
+const std::regex kIncludeLine(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
+
 // Every forbidden include line of `text`, as "file:line: includes X: rule".
 std::vector<std::string> violations(const std::string& file, std::istream& text) {
-  static const std::regex kIncludeLine(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
   std::vector<std::string> found;
   std::string line;
   for (int number = 1; std::getline(text, line); ++number) {
@@ -217,7 +218,6 @@ TEST(Includes, every_line_follows_the_rooms_table) {
 
 // The header that stands first in `text`, among those in quotes and in angles.
 std::string first_include(std::istream& text) {
-  static const std::regex kIncludeLine(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
   std::string line;
   std::smatch match;
   while (std::getline(text, line))

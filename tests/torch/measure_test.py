@@ -25,6 +25,15 @@ def options(**members):
 
 
 class Host(unittest.TestCase):
+    def visits(self, **members):
+        seen = []
+        runner = types.SimpleNamespace(
+            visits=seen.extend, campaign=types.SimpleNamespace(reports=collections.defaultdict(list), context={}, notes=[])
+        )
+        with mock.patch.object(measure, "Runner", lambda *_, **__: runner):
+            measure._Measuring(options(**members), "cuda").host()
+        return seen
+
     def test_every_shared_step_has_its_step_alone(self):
         rows = measure.host_rows("nvlink")
         alone = {(row.network, row.batch, row.optimizer, row.dtype) for row in rows if row.gpus == 1 and row.strategy.micro_batches == 1}
@@ -52,24 +61,14 @@ class Host(unittest.TestCase):
         self.assertEqual(tensors, {2, 12})
 
     def test_small_steps_are_in_every_process_set_and_large_ones_in_one(self):
-        seen = []
-        runner = types.SimpleNamespace(
-            visits=seen.extend, campaign=types.SimpleNamespace(reports=collections.defaultdict(list), context={}, notes=[])
-        )
-        with mock.patch.object(measure, "Runner", lambda *_, **__: runner):
-            measure._Measuring(options(processes=3), "cuda").host()
+        seen = self.visits(processes=3)
         counts = collections.Counter(row for _, _, rows, _ in seen for row in rows)
         self.assertEqual({counts[row] for row in measure.host_rows("auto")}, {3})
         self.assertEqual({counts[row] for row in measure.device_rows("auto")}, {1})
 
 
     def test_on_one_gpu_only_steps_of_one_gpu_run(self):
-        seen = []
-        runner = types.SimpleNamespace(
-            visits=seen.extend, campaign=types.SimpleNamespace(reports=collections.defaultdict(list), context={}, notes=[])
-        )
-        with mock.patch.object(measure, "Runner", lambda *_, **__: runner):
-            measure._Measuring(options(ranks=1), "cuda").host()
+        seen = self.visits(ranks=1)
         self.assertEqual({row.gpus for _, _, rows, _ in seen for row in rows}, {1})
 
 
