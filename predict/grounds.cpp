@@ -146,6 +146,11 @@ BytesPerSecond peak_of(const Link& link, const Exchange& exchange) {
   return kLargeMessage / price(link, large).time * bus_factor(exchange.kind, exchange.ranks);
 }
 
+// Of every collective alike: said once.
+void add_once(std::vector<std::string>& list, std::string reason) {
+  if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(std::move(reason));
+}
+
 // Ranks and sizes that the link's curves of this collective do not hold.
 void outside_curves(std::vector<std::string>& list, const Link& link, Collective kind,
                     const std::vector<Bytes>& messages, DType wire, int gpus) {
@@ -166,10 +171,8 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
   }
   if (outside == 0) return;
   if (!link.levels.empty() && link.curves.front().carried) {
-    const std::string reason = "rank count: " + link.levels.front().name +
-                               " was not measured on as many ranks as a node of " + link.name +
-                               " has";
-    if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(reason);
+    add_once(list, "rank count: " + link.levels.front().name +
+                       " was not measured on as many ranks as a node of " + link.name + " has");
     return;
   }
   if (!other_kind && !ranks.contains(gpus)) {
@@ -178,10 +181,8 @@ void outside_curves(std::vector<std::string>& list, const Link& link, Collective
     list.push_back("rank count: " + std::string(name(kind)) + " on " + link.name +
                    " was measured on " + measured + " ranks, not " + std::to_string(gpus));
   } else if (link.curves.empty()) {
-    const std::string reason =
-        "rank count: the figures of " + link.name + " are of 2 ranks, not " + std::to_string(gpus);
-    // Of every collective alike: said once.
-    if (std::find(list.begin(), list.end(), reason) == list.end()) list.push_back(reason);
+    add_once(list, "rank count: the figures of " + link.name + " are of 2 ranks, not " +
+                       std::to_string(gpus));
   } else if (other_kind) {
     list.push_back("collective: " + std::string(name(kind)) + " on " + link.name +
                    " was not measured; carried over from another");
