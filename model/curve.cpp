@@ -14,6 +14,8 @@ namespace {
 // that is taken of it.
 constexpr std::size_t kEachSide = 3;
 constexpr double kMostLean = 0.5;
+// Of the smallest message's time, what its bytes may take for the rest to be a latency.
+constexpr double kMostMoving = 0.5;
 
 bool positive(double value) { return value > 0 && std::isfinite(value); }
 
@@ -178,9 +180,15 @@ std::optional<Seconds> Curve::latency() const {
   if (log_bytes_.empty() || !shows_bandwidth()) return smallest;
   const Bytes bytes = points_.front().bytes;
   const BytesPerSecond rate = peak_bus_bandwidth() / bus_factor(kind, ranks);
-  constexpr double kMost = 0.5;
-  if (!(bytes / rate < kMost * smallest)) return std::nullopt;
+  if (!(bytes / rate < kMostMoving * smallest)) return std::nullopt;
   return smallest - bytes / rate;
+}
+
+bool Curve::shows_latency() const {
+  if (points_.empty() || points_.back().misfit) return latency().has_value();
+  // Its rate is at most the best one, by which the smallest's bytes take no longer.
+  const Seconds moving = points_.front().bytes / points_.back().bytes * points_.back().time;
+  return moving < kMostMoving * smallest_time() || latency().has_value();
 }
 
 }  // namespace ddpx

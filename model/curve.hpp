@@ -84,6 +84,9 @@ class Curve {
   // take more than half of it, as in a sweep that starts at large sizes: noise and the protocol of
   // large messages are most of what is left.
   [[nodiscard]] std::optional<Seconds> latency() const;
+  // Whether latency() has a value, without looking at every point where the largest message settles
+  // it: in walks of many prices.
+  [[nodiscard]] bool shows_latency() const;
   // The largest message that is no misfit; 0 where there is none.
   [[nodiscard]] Bytes largest() const;
 

@@ -75,19 +75,10 @@ const Curve* find_curve(const Link& link, const CollectiveCall& call, bool same_
   return best;
 }
 
-// Whether curve.latency() has a value, in a walk of many prices: the largest message's rate is at
-// most the best, so what it leaves of the smallest's time the best does too.
-bool shows_latency(const Curve& curve) {
-  const std::span<const CurvePoint> points = curve.points();
-  if (points.empty() || points.back().misfit) return curve.latency().has_value();
-  const Seconds moving = points.front().bytes / points.back().bytes * points.back().time;
-  return moving < 0.5 * curve.smallest_time() || curve.latency().has_value();
-}
-
 CollectivePrice from_curve(const Link& link, const Curve& curve, const CollectiveCall& call) {
   CollectivePrice result{curve.at(call.bytes), curve.error_at(call.bytes),
                          curve.extrapolates(call.bytes)};
-  if (shows_latency(curve)) return result;
+  if (curve.shows_latency()) return result;
   const Estimate<Seconds> least = latency_on(link, curve, link.topology);
   result.time = std::max(result.time, least.value);
   result.relative_error =

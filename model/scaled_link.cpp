@@ -55,7 +55,7 @@ Link with_latency(const Link& link, double factor) {
   for (Curve& curve : scaled.curves) {
     const Estimate<Seconds> latency = latency_on(link, curve, link.topology);
     // What none of its sizes shows is assumed of the scaled one again.
-    if (!curve.latency() && !(link.latency.value > Seconds{})) {
+    if (!curve.shows_latency() && !(link.latency.value > Seconds{})) {
       const CarryOver& carry = carry_over(link.topology, link.peak);
       scaled.latency = {carry.pair_latency * factor, latency.relative_error, latency.origin};
     }
