@@ -29,10 +29,26 @@ int kernels_or_zero(const Reader& from, std::string_view key) {
   return member ? member->integer(0, kMostKernels) : 0;
 }
 
+// The launches under `key`, part of the seconds per sample under `whole`.
+std::vector<KernelLaunch> launches_of(const Reader& from, std::string_view key,
+                                      const std::string& whole, double seconds) {
+  std::vector<KernelLaunch> launches;
+  const auto given = from.find(key);
+  if (!given) return launches;
+  double together = 0;
+  for (const Reader& launch : given->elements()) {
+    launches.push_back(launch_of(launch));
+    together += launches.back().seconds_per_sample;
+  }
+  if (together > seconds * (1 + 1e-9))
+    given->refuse("take longer together than \"" + whole + "\", of which they are part");
+  return launches;
+}
+
 Layer layer_of(const Reader& from) {
   from.only({"name", "parameters", "products", "forward_bytes", "backward_bytes", "forward_kernels",
              "backward_kernels", "needs_data_gradient", "forward_s_per_sample",
-             "backward_s_per_sample", "backward_launches"});
+             "backward_s_per_sample", "forward_launches", "backward_launches"});
   Layer layer;
   layer.name = from.at("name").text();
   for (const Reader& tensor : from.at("parameters").elements()) {
@@ -52,16 +68,10 @@ Layer layer_of(const Reader& from) {
   }
   layer.forward_seconds_per_sample = non_negative_or_zero(from, "forward_s_per_sample");
   layer.backward_seconds_per_sample = non_negative_or_zero(from, "backward_s_per_sample");
-  if (const auto launches = from.find("backward_launches")) {
-    for (const Reader& launch : launches->elements())
-      layer.backward_launches.push_back(launch_of(launch));
-    double together = 0;
-    for (const KernelLaunch& launch : layer.backward_launches)
-      together += launch.seconds_per_sample;
-    if (together > layer.backward_seconds_per_sample * (1 + 1e-9))
-      launches->refuse(
-          "take longer together than \"backward_s_per_sample\", of which they are part");
-  }
+  layer.forward_launches =
+      launches_of(from, "forward_launches", "forward_s_per_sample", layer.forward_seconds_per_sample);
+  layer.backward_launches = launches_of(from, "backward_launches", "backward_s_per_sample",
+                                        layer.backward_seconds_per_sample);
   const double given = layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
   if (given > 0 && !layer.products.empty()) {
     from.refuse("gives both times per sample and products, which would count twice; keep one");
@@ -77,6 +87,14 @@ bool computes(const Layer& layer) {
 template <class Number>
 void append_unless_zero(JsonObject& members, const char* key, Number value) {
   if (value != 0) members.emplace_back(key, value);
+}
+
+void append_unless_empty(JsonObject& members, const char* key,
+                         const std::vector<KernelLaunch>& launches) {
+  if (launches.empty()) return;
+  JsonArray values;
+  for (const KernelLaunch& launch : launches) values.emplace_back(launch_json(launch));
+  members.emplace_back(key, std::move(values));
 }
 
 JsonObject layer_json(const Layer& layer) {
@@ -100,12 +118,8 @@ JsonObject layer_json(const Layer& layer) {
   if (!layer.needs_data_gradient) members.emplace_back("needs_data_gradient", false);
   append_unless_zero(members, "forward_s_per_sample", layer.forward_seconds_per_sample);
   append_unless_zero(members, "backward_s_per_sample", layer.backward_seconds_per_sample);
-  if (!layer.backward_launches.empty()) {
-    JsonArray launches;
-    for (const KernelLaunch& launch : layer.backward_launches)
-      launches.emplace_back(launch_json(launch));
-    members.emplace_back("backward_launches", std::move(launches));
-  }
+  append_unless_empty(members, "forward_launches", layer.forward_launches);
+  append_unless_empty(members, "backward_launches", layer.backward_launches);
   return members;
 }
 

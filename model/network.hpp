@@ -54,8 +54,9 @@ struct Layer {
   // captured or user-stated model).
   double forward_seconds_per_sample = 0;
   double backward_seconds_per_sample = 0;
-  // The products among the kernels that backward's given time is made of; the rest of it waits for
-  // memory. Empty: nothing is known of its kernels.
+  // The products among the kernels that a given time is made of; the rest of it waits for memory.
+  // Empty: nothing is known of its kernels.
+  std::vector<KernelLaunch> forward_launches{};
   std::vector<KernelLaunch> backward_launches{};
   // The block it is part of, where the generator knows it; blocks.hpp has the rest.
   std::optional<int> block{};

@@ -20,7 +20,9 @@ void slow_products(Inputs& in) {
   for (Layer& layer : in.network.layers) {
     layer.forward_seconds_per_sample *= kWorse;
     layer.backward_seconds_per_sample *= kWorse;
-    for (KernelLaunch& launch : layer.backward_launches) launch.seconds_per_sample *= kWorse;
+    for (auto* launches : {&layer.forward_launches, &layer.backward_launches}) {
+      for (KernelLaunch& launch : *launches) launch.seconds_per_sample *= kWorse;
+    }
   }
 }
 

@@ -163,6 +163,7 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
            other.parameters() == layer.parameters() &&
            other.forward_seconds_per_sample == layer.forward_seconds_per_sample &&
            other.backward_seconds_per_sample == layer.backward_seconds_per_sample &&
+           other.forward_launches == layer.forward_launches &&
            other.backward_launches == layer.backward_launches &&
            other.products.size() == layer.products.size() &&
            std::equal(other.products.begin(), other.products.end(), layer.products.begin(),
@@ -194,28 +195,29 @@ std::size_t StepModel::shape_of(const Layer& layer, const ProductTable& products
     }
   };
   for (const LayerProduct& p : layer.products) {
-    add(shape.forward, Pass::forward, p);
-    if (layer.needs_data_gradient) add(shape.backward[0], Pass::data_gradient, p);
-    add(shape.backward[1], Pass::weight_gradient, p);
+    add(shape.forward.products[0], Pass::forward, p);
+    if (layer.needs_data_gradient) add(shape.backward.products[0], Pass::data_gradient, p);
+    add(shape.backward.products[1], Pass::weight_gradient, p);
   }
-  for (Work& work : shape.backward) set_rates(work);
-  set_rates(shape.forward);
+  for (Way* way : {&shape.forward, &shape.backward}) {
+    for (Work& work : way->products) set_rates(work);
+  }
   add_given_times(layer, samples, shape);
   const double element = is_half(job_.dtype) ? 0.5 : 1.0;
-  shape.forward_traffic = layer.forward_bytes * samples * element;
-  shape.backward_traffic = layer.backward_bytes * samples * element;
-  shape.forward_kernels = layer.forward_kernels;
-  shape.backward_kernels = layer.backward_kernels;
+  shape.forward.traffic = layer.forward_bytes * samples * element;
+  shape.backward.traffic = layer.backward_bytes * samples * element;
+  shape.forward.kernels = layer.forward_kernels;
+  shape.backward.kernels = layer.backward_kernels;
   if (is_half(job_.dtype) && !layer.products.empty()) {
-    shape.forward_casts += kAutocastBytes * layer.parameters();
-    shape.backward_casts += kAutocastBytes * layer.parameters();
-    shape.forward_kernels += 1;
-    shape.backward_kernels += 1;
+    for (Way* way : {&shape.forward, &shape.backward}) {
+      way->casts += kAutocastBytes * layer.parameters();
+      way->kernels += 1;
+    }
     if (!layer.needs_data_gradient) {
       // The samples themselves, which are fp32.
       for (const LayerProduct& p : layer.products)
-        shape.forward_casts += kAutocastBytes * samples * p.rows_per_sample * p.in;
-      shape.forward_kernels += 1;
+        shape.forward.casts += kAutocastBytes * samples * p.rows_per_sample * p.in;
+      shape.forward.kernels += 1;
     }
   }
   shapes_.push_back(std::move(shape));

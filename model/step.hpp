@@ -138,19 +138,19 @@ class StepModel {
     std::size_t tensors = 0;
     double gradient_bytes = 0;
   };
-  struct Shape {
-    Work forward;
-    std::vector<Work> backward = std::vector<Work>(2);  // data gradient, weight gradient, recorded
-    double backward_memory = 0;  // seconds of recorded kernels that wait for memory
-    double forward_traffic = 0;  // bytes of biases and activations
-    double backward_traffic = 0;
-    double forward_casts = 0;  // bytes of casts
-    double backward_casts = 0;
-    int forward_kernels = 0;
-    int backward_kernels = 0;
+  // One direction of a layer.
+  struct Way {
+    std::vector<Work> products;  // priced ones, then recorded ones
+    double memory = 0;           // seconds of recorded kernels that wait for memory
+    double traffic = 0;          // bytes of biases and activations
+    double casts = 0;            // bytes of casts
+    int kernels = 0;
     // Kernels of a captured layer beside its launches; its times hold their gaps on one GPU.
-    double forward_given = 0;
-    double backward_given = 0;
+    double given = 0;
+  };
+  struct Shape {
+    Way forward{std::vector<Work>(1)};
+    Way backward{std::vector<Work>(2)};  // data gradient, weight gradient
   };
   struct Context;
   class Queue;
@@ -158,6 +158,8 @@ class StepModel {
 
   std::size_t shape_of(const Layer& layer, const ProductTable& products);
   void add_given_times(const Layer& layer, double samples, Shape& shape) const;
+  void add_launches(std::span<const KernelLaunch> launches, double samples, bool counted,
+                    double seconds, Way& way) const;
   void check_captured();
   void check_channels() const;
   void join();
@@ -226,7 +228,7 @@ class StepModel {
   WorkScale scale_;
   double broadcasts_ = 0;  // seconds before a synchronised forward
   double parameters_ = 0;
-  double given_rate_ = 0;  // kernels of a captured network beside `backward_launches`, per second
+  double given_rate_ = 0;  // kernels of a captured network beside its launches, per second
   Bytes working_set_{};    // touched once or more in every step
   std::size_t tensors_ = 0;
   double slowest_ = 0;  // how much longer the slowest rank computes, as a fraction

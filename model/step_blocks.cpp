@@ -82,8 +82,8 @@ void StepModel::BlockWalk::forward() {
     }
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
-    product(shape.forward, Term::forward);
-    memory(c.between_forward(shape), Term::forward);
+    for (const Work& work : shape.forward.products) product(work, Term::forward);
+    memory(c.between_forward(shape.forward), Term::forward);
     c.span(Stream::compute, "forward", i, start, c.now);
   }
 }
@@ -104,8 +104,8 @@ void StepModel::BlockWalk::backward() {
     }
     const Shape& shape = m.shapes_[m.layers_[i].shape];
     const double start = c.now;
-    memory(c.between_backward(shape), Term::backward);
-    for (const Work& work : shape.backward) product(work, Term::backward);
+    memory(c.between_backward(shape.backward), Term::backward);
+    for (const Work& work : shape.backward.products) product(work, Term::backward);
     c.span(Stream::compute, "backward", i, start, c.now);
     if (b == 0 || blocks[b - 1].begin != i) continue;
     --b;

@@ -22,7 +22,8 @@ void StepModel::check_captured() {
   double kernels = captured.kernels;
   for (const Layer& layer : network_.layers) {
     seconds += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
-    kernels -= static_cast<double>(layer.backward_launches.size());
+    kernels -=
+        static_cast<double>(layer.forward_launches.size() + layer.backward_launches.size());
   }
   if (seconds > 0) given_rate_ = std::max(0.0, kernels) / seconds;
 }
@@ -35,30 +36,40 @@ bool StepModel::python_hook() const {
 // A stated time is the device's, measured at some batch: it scales with the samples, and so do the
 // blocks of the kernels it is made of.
 void StepModel::add_given_times(const Layer& layer, double samples, Shape& shape) const {
-  shape.forward.seconds += layer.forward_seconds_per_sample * samples;
-  double rest = layer.backward_seconds_per_sample * samples;
-  shape.forward_given = given_rate_ * layer.forward_seconds_per_sample;
-  shape.backward_given = given_rate_ * layer.backward_seconds_per_sample;
+  const auto add = [&](double per_sample, std::span<const KernelLaunch> launches, int kernels,
+                       Way& way) {
+    way.given = given_rate_ * per_sample;
+    add_launches(launches, samples, kernels > 0, per_sample * samples, way);
+  };
+  add(layer.forward_seconds_per_sample, layer.forward_launches, layer.forward_kernels,
+      shape.forward);
+  add(layer.backward_seconds_per_sample, layer.backward_launches, layer.backward_kernels,
+      shape.backward);
+}
+
+// What is left of `seconds` waits for memory; without launches all of it is a product of unknown
+// grid. `counted`: the layer counts its kernels, with their whole gaps, the launches among them.
+void StepModel::add_launches(std::span<const KernelLaunch> launches, double samples, bool counted,
+                             double seconds, Way& way) const {
+  if (launches.empty()) {
+    way.products.back().seconds += seconds;
+    return;
+  }
   const double growth = network_.captured ? samples / network_.captured->batch : 1.0;
-  for (const KernelLaunch& kernel : layer.backward_launches) {
+  for (const KernelLaunch& kernel : launches) {
     Work work;
     work.seconds = kernel.seconds_per_sample * samples;
-    // Where the layer counts its kernels this is one of them, with its whole gap.
-    work.kernels = layer.backward_kernels > 0 ? 0 : 1;
+    work.kernels = counted ? 0 : 1;
     work.shared = shared_kernel({std::ceil(kernel.blocks * (kernel.persistent ? 1.0 : growth)),
                                  static_cast<double>(resident_blocks(
                                      kernel.threads, kernel.registers_per_thread,
                                      kernel.shared_bytes, machine_.device.compute_capability)),
                                  kernel.persistent},
                                 WaveCost{});
-    rest -= work.seconds;
-    shape.backward.push_back(work);
+    seconds -= work.seconds;
+    way.products.push_back(work);
   }
-  if (layer.backward_launches.empty()) {
-    shape.backward[1].seconds += rest;
-  } else {
-    shape.backward_memory = std::max(0.0, rest);
-  }
+  way.memory = std::max(0.0, seconds);
 }
 
 namespace {

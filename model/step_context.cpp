@@ -97,14 +97,18 @@ void StepModel::Context::share_core(const std::optional<SharedCore>& core) {
             (1.0 - std::min(kMostOfCore, core->seconds_per_byte.shifted(z) * half * bytes / time));
 }
 
+double StepModel::Context::products(const Way& way) const {
+  double seconds = 0;
+  for (const Work& work : way.products) seconds += product(work) + longer_gaps(work);
+  return seconds;
+}
+
 double StepModel::Context::forward(const Shape& shape) const {
-  return between_forward(shape) + product(shape.forward) + longer_gaps(shape.forward);
+  return between_forward(shape.forward) + products(shape.forward);
 }
 
 double StepModel::Context::backward(const Shape& shape) const {
-  double seconds = between_backward(shape);
-  for (const Work& work : shape.backward) seconds += product(work) + longer_gaps(work);
-  return seconds;
+  return between_backward(shape.backward) + products(shape.backward);
 }
 
 double StepModel::Context::optimizer() const {

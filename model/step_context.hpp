@@ -75,15 +75,11 @@ struct StepModel::Context {
   }
   // What a layer does between its products, and kernels whose own times, gaps of one GPU and all,
   // are known.
-  [[nodiscard]] double between_forward(const Shape& shape) const {
-    return scale * shape.forward_traffic * forward_rate +
-           scaled_traffic(shape.forward_casts, shape.forward_kernels) +
-           shape.forward_given * longer;
+  [[nodiscard]] double between_forward(const Way& way) const {
+    return between(way, forward_rate, copy_rate);
   }
-  [[nodiscard]] double between_backward(const Shape& shape) const {
-    return scale * (shape.backward_traffic * backward_rate + shape.backward_memory +
-                    shape.backward_casts * widening_rate) +
-           scaled_traffic(0, shape.backward_kernels) + shape.backward_given * longer;
+  [[nodiscard]] double between_backward(const Way& way) const {
+    return between(way, backward_rate, widening_rate);
   }
   [[nodiscard]] double optimizer() const;
   // Of collective `i` with the link busy before; with a Python hook, and its bucket cast back.
@@ -100,6 +96,11 @@ struct StepModel::Context {
   }
 
  private:
+  [[nodiscard]] double between(const Way& way, double traffic_rate, double cast_rate) const {
+    return scale * (way.traffic * traffic_rate + way.memory + way.casts * cast_rate) +
+           scaled_traffic(0, way.kernels) + way.given * longer;
+  }
+  [[nodiscard]] double products(const Way& way) const;
   [[nodiscard]] MemoryTaken taken_by(const BesideCopies& measured, double rate) const;
   void draw(Stream stream, std::string_view what, std::size_t index, double start,
             double end) const;

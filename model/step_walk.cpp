@@ -71,8 +71,8 @@ void StepModel::synchronised(Context& c, Step& step) const {
     const LayerWork& layer = layers_[i];
     const Shape& shape = shapes_[layer.shape];
     const double start = c.now;
-    run_memory_with_copies(c.between_backward(shape));
-    for (const Work& work : shape.backward) {
+    run_memory_with_copies(c.between_backward(shape.backward));
+    for (const Work& work : shape.backward.products) {
       if (work.seconds <= 0) continue;
       const double alone = c.product(work);
       run(alone, queue.beside_product(alone, work), Term::backward);

@@ -21,6 +21,7 @@ Network with_times() {
 
 Network captured() {
   Network network = with_times();
+  network.layers[0].forward_launches = {{1e-5, 132, 384, 168, 2048, true}};
   network.layers[0].backward_launches = {{1.5e-5, 300, 128, 200, 1024, false}};
   network.captured = Captured{
       16, DType::bf16, Optimizer::adamw, Seconds(3e-3), Seconds(5e-3), Seconds(1e-3), {4096, 8},
@@ -82,6 +83,7 @@ TEST(NetworkJson, a_capture_is_read_back_field_by_field) {
   const Network of_a_gpu =
       network_from_json(to_json(given, {{"device", "Tesla T4"}}), "given.json");
   EXPECT_EQ(of_a_gpu.captured->device, "Tesla T4");
+  EXPECT_EQ(read.layers[0].forward_launches, given.layers[0].forward_launches);
   EXPECT_EQ(read.layers[0].backward_launches, given.layers[0].backward_launches);
 }
 
@@ -93,6 +95,10 @@ TEST(NetworkJson, damaged_captures_are_refused_by_their_place) {
        {"\"optimizer_s\": 0.003", "\"optimizer_s\": -1", {"captured.optimizer_s"}},
        {"\"host_s\"", "\"hots_s\"", {"host_s"}},
        {"\"threads\": 128", "\"threads\": 0", {"backward_launches[0].threads"}},
+       {"\"threads\": 384", "\"threads\": 0", {"forward_launches[0].threads"}},
+       {"\"forward_s_per_sample\": 1e-05",
+        "\"forward_s_per_sample\": 9e-06",
+        {"forward_launches", "longer together"}},
        {"\"backward_s_per_sample\": 2e-05",
         "\"backward_s_per_sample\": 1e-05",
         {"backward_launches", "longer together"}}});

@@ -106,10 +106,16 @@ TEST(CapturedSteps, with_a_python_hook_begin_a_launch_later_once) {
   for (Layer& layer : network.layers)
     layer.backward_launches.assign(10, KernelLaunch{.seconds_per_sample = 0.04, .blocks = 100});
   EXPECT_NEAR(compute(), 9 + 0.9, 1e-9);
+  for (Layer& layer : network.layers)
+    layer.forward_launches.assign(5, KernelLaunch{.seconds_per_sample = 0.04, .blocks = 100});
+  EXPECT_NEAR(compute(), 9 + 0.9, 1e-9);
   // Captured where the host bounds: layers count their kernels, with the whole gap.
   network.captured->kernels = 0;
-  for (Layer& layer : network.layers) layer.backward_kernels = 20;
-  EXPECT_NEAR(compute(), 9 + 3 * 20 * 0.01, 1e-9);
+  for (Layer& layer : network.layers) {
+    layer.forward_kernels = 10;
+    layer.backward_kernels = 20;
+  }
+  EXPECT_NEAR(compute(), 9 + 3 * 30 * 0.01, 1e-9);
 }
 
 TEST(CapturedSteps, with_gradients_of_two_bytes_send_half) {
@@ -158,6 +164,26 @@ TEST(CapturedSteps, take_longer_beside_a_collective_by_the_waves_of_their_kernel
   const Step step = StepModel(machine, link, network, job).run();
   EXPECT_DOUBLE_EQ(step.term(Term::backward).value(), 6);
   EXPECT_DOUBLE_EQ(step.term(Term::contention).value(), 4);  // layers 2 and 1 take twice as long
+}
+
+TEST(CapturedSteps, by_block_take_longer_in_forward_by_the_waves_beside_gathers) {
+  Network network = captured_network();
+  for (int i = 0; i < 3; ++i) network.layers[static_cast<std::size_t>(i)].block = i;
+  Machine machine = bare_machine();
+  machine.device.multiprocessors = 132;
+  machine.device.compute_capability = 90;
+  Link link = line_link(0, 1e5);  // a gather outlasts a forward
+  link.channels = 8;
+  Job job = job_of(2);
+  job.strategy.channels = 8;
+  job.strategy.sharding = Sharding::fsdp_block;
+  const auto contention = [&](double blocks) {
+    for (Layer& layer : network.layers)
+      layer.forward_launches = {{0.125, blocks, 1024, 64, 0, false}};
+    return StepModel(machine, link, network, job).run().term(Term::contention).value();
+  };
+  // The second and third block's gathers run beside the first and second one's forwards.
+  EXPECT_NEAR(contention(132) - contention(66), 2 * 0.5, 1e-9);
 }
 
 TEST(CapturedSteps, at_another_batch_are_extrapolated_and_in_another_format_refused) {

@@ -7,7 +7,7 @@ from unittest import mock
 import support  # noqa: F401  (the package's place)
 
 from ddpx_torch import kernels, measuring, rank
-from ddpx_torch.segments import add_kernels, add_wall_times, group_of_module, groups_of
+from ddpx_torch.segments import add_kernels, add_wall_times, group_of_module, groups_of, launches_json
 
 
 def kernel(name, begin, duration, stream=7, **args):
@@ -198,10 +198,13 @@ class Segments(unittest.TestCase):
         ]
         late = [kernels.Span(f"k{i}", 100 + i, 100 + i + (i + 1)) for i in range(6)]  # seconds 1, 2, ... 6
         spans = list(zip([0.5, 2.5, 3.5, 4.5, 6.5, 8.0], late))
-        optimizer = add_kernels(groups, marks, spans, ["a", "c"], lambda span: {"name": span.name})
+        optimizer = add_kernels(groups, marks, spans, ["a", "c"], lambda span: {"name": span.name} if span.name != "k4" else None)
         self.assertEqual([(g.module, g.forward, g.backward) for g in groups], [("c", 2.0, 3.0), ("a", 1.0, 9.0)])
         self.assertEqual([(g.forward_kernels, g.backward_kernels) for g in groups], [(1, 1), (1, 2)])
-        self.assertEqual([len(g.launches) for g in groups], [1, 2])
+        self.assertEqual([launches_json("launches", g.forward_launches, 2) for g in groups], [{"launches": [{"s_per_sample": 1.0}]}, {"launches": [{"s_per_sample": 0.5}]}])
+        # The last one is no product.
+        self.assertEqual([launches_json("launches", g.backward_launches, 2) for g in groups], [{"launches": [{"s_per_sample": 1.5}]}, {"launches": [{"s_per_sample": 2.0}]}])
+        self.assertEqual(launches_json("launches", [(1.0, None), (0.0, {"name": "k"})], 2), {})
         self.assertEqual(optimizer, 6.0)
 
 

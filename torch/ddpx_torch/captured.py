@@ -15,6 +15,7 @@ import torch
 from .errors import InputError, one_line
 from .files import opening, write_json
 from .marks import trainable, unchanged
+from .segments import launches_json
 from .timed_groups import kernel_groups, total, wall_groups
 from .timing import DROPPED, synchronize
 from .training import autocast, set_precision
@@ -179,13 +180,8 @@ def _layer(group, parameters, samples, factor):
         # Bound by the host, the device's own gaps do not show in the step's time: the machine's are taken.
         layer["forward_kernels"] = group.forward_kernels
         layer["backward_kernels"] = group.backward_kernels
-    launches = [
-        {"s_per_sample": seconds * factor / samples, **{k: v for k, v in record.items() if k != "name"}}
-        for seconds, record in group.launches
-        if seconds > 0
-    ]
-    if launches:
-        layer["backward_launches"] = launches
+    layer.update(launches_json("forward_launches", group.forward_launches, samples / factor))
+    layer.update(launches_json("backward_launches", group.backward_launches, samples / factor))
     return layer
 
 

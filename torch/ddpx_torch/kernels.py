@@ -69,6 +69,13 @@ def busy_and_waiting(spans, steps):
     return busy / steps, max(0.0, busy - compute) / steps
 
 
+_PRODUCTS = ("gemm", "gemv", "conv", "cutlass", "xmma", "nvjet", "flash", "fmha", "wgrad", "dgrad", "wmma", "implicit")
+
+
+def is_product(span):
+    return span.category == "kernel" and any(word in span.name.lower() for word in _PRODUCTS)
+
+
 def record_of(span, multiprocessors):
     """A kernel's launch as a measurements file holds it, or None where the profiler did not say."""
     grid, block = span.args.get("grid"), span.args.get("block")

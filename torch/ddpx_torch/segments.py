@@ -13,7 +13,8 @@ class Group:
     backward: float = 0.0
     forward_kernels: int = 0
     backward_kernels: int = 0
-    launches: list = field(default_factory=list)
+    forward_launches: list = field(default_factory=list)  # (seconds, record or None)
+    backward_launches: list = field(default_factory=list)
 
 
 def groups_of(arrival, names):
@@ -90,11 +91,16 @@ def add_kernels(groups, marks, spans, modules, launch_of):
             index = next((group for begin, group in reversed(forward) if begin <= moment), forward[0][1] if forward else -1)
             groups[index].forward += seconds
             groups[index].forward_kernels += 1
+            groups[index].forward_launches.append((seconds, launch_of(span)))
         else:
             index = next((group for at, group in ready if at >= moment), len(groups) - 1)
             groups[index].backward += seconds
             groups[index].backward_kernels += 1
-            record = launch_of(span)
-            if record:
-                groups[index].launches.append((seconds, record))
+            groups[index].backward_launches.append((seconds, launch_of(span)))
     return optimizer
+
+
+def launches_json(key, launches, samples):
+    """{key: the launches of which there are records, as a network file's layer holds them}; nothing where there are none."""
+    known = [{"s_per_sample": seconds / samples, **{k: v for k, v in record.items() if k != "name"}} for seconds, record in launches if record and seconds > 0]
+    return {key: known} if known else {}

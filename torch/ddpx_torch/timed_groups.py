@@ -39,17 +39,13 @@ def wall_groups(steps, names, count):
     return visits[0], statistics.median(optimizer)
 
 
-_PRODUCTS = ("gemm", "gemv", "conv", "cutlass", "xmma", "nvjet", "flash", "fmha", "wgrad", "dgrad", "wmma", "implicit")
-
-
 def kernel_groups(steps, names, count=3):
     """Groups with the kernels' own seconds, from the profiler's records of some steps."""
     marks = Marks(steps.model, trace=True)
     multiprocessors = torch.cuda.get_device_properties(steps.device).multi_processor_count
 
     def launch_of(span):
-        product = span.category == "kernel" and any(word in span.name.lower() for word in _PRODUCTS)
-        return kernels.record_of(span, multiprocessors) if product else None
+        return kernels.record_of(span, multiprocessors) if kernels.is_product(span) else None
 
     def run():
         steps.step(marks.note)

@@ -5,13 +5,12 @@ import math
 
 from .errors import InputError, quoted
 from .files import opening
-from .kernels import is_collective, launched, record_of
-from .segments import Group
+from .kernels import is_collective, is_product, launched, record_of
+from .segments import Group, launches_json
 
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 _BACKWARD = "autograd::engine::evaluate_function: "
 _GRADIENTS = {"float": "fp32", "c10::bfloat16": "bf16", "c10::half": "fp16"}
-_PRODUCTS = ("gemm", "gemv", "conv", "cutlass", "xmma", "nvjet", "flash", "fmha", "wgrad", "dgrad", "wmma", "implicit")
 
 
 def _begin(event):
@@ -78,10 +77,7 @@ def network_of(document, place, batch, dtype, optimizer, name):
             group = next((group for (at, _), group in zip(ready, groups) if moment <= at), groups[-1])
             group.backward += seconds
             group.backward_kernels += 1
-            product = span.category == "kernel" and any(word in span.name.lower() for word in _PRODUCTS)
-            record = record_of(span, multiprocessors) if product else None
-            if record and seconds > 0:
-                group.launches.append((seconds, record))
+            group.backward_launches.append((seconds, record_of(span, multiprocessors) if is_product(span) else None))
     total = sum(group.backward for group in groups)
     if not total or not forward:
         raise InputError(place, "has no kernels of a forward and a backward pass in its last step: record it with ProfilerActivity.CPU and CUDA")
@@ -109,9 +105,7 @@ def _layer(group, forward, weight, batch, groups):
         "forward_kernels": round(weight / kernels),
         "backward_kernels": group.backward_kernels,
     }
-    launches = [{"s_per_sample": seconds / batch, **{k: v for k, v in record.items() if k != "name"}} for seconds, record in group.launches]
-    if launches:
-        layer["backward_launches"] = launches
+    layer.update(launches_json("backward_launches", group.backward_launches, batch))
     return layer
 
 
