@@ -26,7 +26,7 @@ JsonObject compared_row_json(const ComparedRow& row, std::string_view machine) {
   members.emplace_back("network", row.network);
   members.emplace_back("parameters", row.parameters);
   members.emplace_back("width", row.width > 0 ? JsonValue(row.width) : JsonValue());
-  append_job(members, row.run->job, row.run->link, row.run->job.samples_per_micro_batch());
+  append_job(members, row.run->job, row.run->link_name(), row.run->job.samples_per_micro_batch());
   members.emplace_back("machine", machine);
   members.emplace_back("engine", name(row.run->job.engine));
   members.emplace_back("regime", name(row.regime));

@@ -112,7 +112,7 @@ std::string validation_text(const ValidationFacts& facts) {
   for (const std::string& finding : findings(facts.comparison))
     text += wrapped(terminal_text(finding));
   text += "\n" + summary_lines(facts.comparison);
-  text += "\n" + baseline_lines(facts.comparison);
+  if (shares_work(facts.comparison)) text += "\n" + baseline_lines(facts.comparison);
   text += facts.comparison.rows.size() <= kFewRows ? all_rows(facts.comparison)
                                                    : largest_errors_text(facts.comparison);
   return text;

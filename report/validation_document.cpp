@@ -34,10 +34,16 @@ std::string link_sentence(const Link& link) {
 std::string runs_sentence(const Runs& runs) {
   const auto judged = static_cast<std::size_t>(std::count_if(
       runs.rows.begin(), runs.rows.end(), [](const RunRow& row) { return row.job.gpus > 1; }));
-  std::string text = fmt::format(
-      "Judged on {}: {} with more than one GPU. Not judged: {} of one GPU, for speedups and "
-      "regimes",
-      runs.name, counted(judged, "row"), counted(runs.rows.size() - judged, "row"));
+  std::string text =
+      judged == 0
+          ? fmt::format(
+                "Judged on {}: {} of one GPU, the work alone. What sharing it costs is not in "
+                "question",
+                runs.name, counted(runs.rows.size(), "row"))
+          : fmt::format(
+                "Judged on {}: {} with more than one GPU. Not judged: {} of one GPU, for speedups "
+                "and regimes",
+                runs.name, counted(judged, "row"), counted(runs.rows.size() - judged, "row"));
   if (!runs.source.empty()) text += ". Source: " + runs.source;
   return text + ".";
 }
@@ -128,7 +134,8 @@ Document validation_document(const ValidationFacts& facts) {
   add(grounds(facts));
   add(Heading{"Errors"});
   add(summary_table(comparison));
-  add(Heading{"Speedup, communication and errors"});
+  const bool shared = shares_work(comparison);
+  add(Heading{shared ? "Speedup, communication and errors" : "Every step"});
   add_figure(document, speedup_figure(comparison));
   add_figure(document, communication_figure(comparison));
   add_figure(document, errors_figure(comparison));
@@ -140,13 +147,17 @@ Document validation_document(const ValidationFacts& facts) {
                   "forecast's interval spans the sizes whose verdict is open."});
     add(crossing_table(comparison));
   }
-  add(Heading{"Verdicts that were wrong"});
-  const Table misses = misses_table(comparison);
-  misses.rows.empty() ? add(Paragraph{"None."}) : add(misses);
+  if (shared) {
+    add(Heading{"Verdicts that were wrong"});
+    const Table misses = misses_table(comparison);
+    misses.rows.empty() ? add(Paragraph{"None."}) : add(misses);
+  }
   add(Heading{"Largest errors"});
   add(largest_errors(comparison));
-  add(Heading{"Baselines on the same rows"});
-  add(baseline_table(comparison));
+  if (shared) {
+    add(Heading{"Baselines on the same rows"});
+    add(baseline_table(comparison));
+  }
   add(Heading{"By link and regime"});
   add(conformal_table(comparison));
   add(Heading{"By strategy"});

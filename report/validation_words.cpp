@@ -111,7 +111,13 @@ Callout::Tone tone(const ValidationFacts& facts) {
   return within ? Callout::Tone::good : Callout::Tone::bad;
 }
 
+bool shares_work(const Comparison& comparison) {
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                     [](const ComparedRow& row) { return row.run->job.gpus > 1; });
+}
+
 std::vector<std::string> findings(const Comparison& comparison) {
+  if (!shares_work(comparison)) return {interval_sentence(comparison.summary)};
   return {verdict_sentence(comparison.summary), interval_sentence(comparison.summary),
           baseline_sentence(comparison.baselines, comparison.summary.rows)};
 }
@@ -137,8 +143,11 @@ std::string verdicts(const ErrorSummary& summary) {
 
 std::string row_name(const ComparedRow& row) {
   const Job& job = row.run->job;
-  return fmt::format("{}, batch {}, {}, {} GPUs, {}", row.network, count_text(job.batch_per_rank),
-                     describe(job.strategy), job.gpus, row.run->link);
+  const std::string where =
+      job.gpus == 1 ? std::string(row.run->link_name())
+                    : fmt::format("{} GPUs, {}", job.gpus, row.run->link_name());
+  return fmt::format("{}, batch {}, {}, {}", row.network, count_text(job.batch_per_rank),
+                     describe(job.strategy), where);
 }
 
 std::string explanation(const ComparedRow& row) {

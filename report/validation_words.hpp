@@ -13,7 +13,9 @@ namespace ddpx::report {
 // The answer first: how far off the forecasts are, and whether that is within the tolerance.
 [[nodiscard]] std::string headline(const ValidationFacts& facts);
 [[nodiscard]] Callout::Tone tone(const ValidationFacts& facts);
-// Verdicts, intervals, baselines: a sentence each.
+// Whether any row has several GPUs.
+[[nodiscard]] bool shares_work(const Comparison& comparison);
+// Verdicts, intervals, baselines: a sentence each; of one GPU alone there are only intervals.
 [[nodiscard]] std::vector<std::string> findings(const Comparison& comparison);
 
 // "GPU-bound", "does not pay", "right".

@@ -49,6 +49,7 @@ void find_suspects(ComparedRow& row) {
 
 void judge(ComparedRow& row, const OneGpuRows& one_gpu) {
   const RunRow& run = *row.run;
+  if (run.job.gpus == 1) return;  // there is no speedup to judge
   const std::optional<Interval> one = one_gpu.step_of(run);
   if (!one) {
     add_reason(row.rests_on, "no one-GPU row in the file, so no measured speedup");
@@ -87,7 +88,8 @@ ComparedRow compared(const Machine& machine, const RunRow& run, const Network& n
                "the calibration");
   }
   row.regime = regime.value_or(regime_of(row.forecast));
-  if (!regime) add_reason(row.rests_on, "regime taken from the forecast's one-GPU step");
+  if (!regime && run.job.gpus > 1)
+    add_reason(row.rests_on, "regime taken from the forecast's one-GPU step");
   judge(row, one_gpu);
   find_suspects(row);
   return row;
@@ -95,34 +97,35 @@ ComparedRow compared(const Machine& machine, const RunRow& run, const Network& n
 
 }  // namespace
 
+bool of_one_gpu(std::span<const Runs> files) {
+  return std::all_of(files.begin(), files.end(), [](const Runs& runs) {
+    return std::all_of(runs.rows.begin(), runs.rows.end(),
+                       [](const RunRow& row) { return row.job.gpus == 1; });
+  });
+}
+
 Comparison compare(const Machine& machine, std::span<const Runs> files, const NetworkOf& network_of,
                    const LinkOf& link_of, const ForecastOptions& options) {
   Comparison comparison;
+  const bool alone = of_one_gpu(files);
   const auto flops = [&](const RunRow& row) {
     return network_of(row).training_flops_per_sample().value();
   };
   for (const Runs& runs : files) {
     const OneGpuRows one_gpu(runs, flops);
     for (const RunRow& run : runs.rows) {
-      if (run.job.gpus < 2) continue;
+      if (run.job.gpus < 2 && !alone) continue;
       const Network network = network_of(run);
       const Link link = link_of(run);
       ComparedRow row = compared(machine, run, network, link, one_gpu, options);
-      score_formulas(machine, link, network, row);
+      if (!alone) score_formulas(machine, link, network, row);
       comparison.rows.push_back(std::move(row));
     }
-  }
-  if (comparison.rows.empty()) {
-    std::string names;
-    for (const Runs& runs : files) names += (names.empty() ? "" : ", ") + runs.name;
-    throw InputError("--measured", "no row of " + names +
-                                       " has more than one GPU, so there is nothing to compare; "
-                                       "give runs with \"gpus\" of 2 or more");
   }
   score_fits(comparison.rows);
   summarise(comparison);
   comparison.baselines = summarise_baselines(comparison.rows);
-  comparison.sweeps = sweeps_of(comparison.rows);
+  if (!alone) comparison.sweeps = sweeps_of(comparison.rows);
   for (const SweepComparison& sweep : comparison.sweeps) {
     if (sweep.measured.size() >= kPointsOfACrossing) {
       comparison.crossings.push_back(compare_crossings(sweep));

@@ -124,9 +124,13 @@ struct Comparison {
 using NetworkOf = std::function<Network(const RunRow&)>;
 using LinkOf = std::function<Link(const RunRow&)>;
 
+// Whether no row has several GPUs.
+[[nodiscard]] bool of_one_gpu(std::span<const Runs> files);
+
 // Compares every row with gpus > 1; rows with one GPU give the measured speedups and the regimes
-// and are not judged. The result points into `runs`. With several files, speedups and regimes are
-// taken within each file and the summaries over all. InputError when there is no row to compare.
+// and are not judged, unless there are no others: then they are, without verdicts, baselines and
+// sweeps. The result points into `runs`. With several files, speedups and regimes are taken within
+// each file and the summaries over all.
 [[nodiscard]] Comparison compare(const Machine& machine, std::span<const Runs> files,
                                  const NetworkOf& network_of, const LinkOf& link_of,
                                  const ForecastOptions& options);

@@ -138,6 +138,7 @@ const Network& RowResolver::network_of(const RunRow& row) {
 }
 
 Link RowResolver::link_of(const RunRow& row) {
+  if (row.job.gpus == 1) return {};
   Link link = named_link(row);
   link.in_switch = in_switch_of(row.context, files_[file_of(row)].context);
   return link;
@@ -164,9 +165,10 @@ void RowResolver::check_overrides_used() const {
     if (links_.contains(name)) continue;
     std::string names;
     for (const auto& [used, its] : links_) names += (names.empty() ? "" : ", ") + used;
-    throw InputError("--link", "defines " + io::quoted(name) +
-                                   ", which no row runs on; the rows run on " +
-                                   io::one_line(names, kLongestProblem));
+    throw InputError(
+        "--link", "defines " + io::quoted(name) + ", which no row runs on; the rows " +
+                      (names.empty() ? "are of one GPU"
+                                     : "run on " + io::one_line(names, kLongestProblem)));
   }
 }
 

@@ -148,12 +148,6 @@ RowRequest row_request(const ValidateOptions& options, Library library) {
     request.seed = static_cast<std::uint64_t>(parse_count("--seed", *m.seed, 0, 1'000'000'000));
   }
   std::vector<RunRow> rows = rows_asked_for(m);
-  const bool shared =
-      std::any_of(rows.begin(), rows.end(), [](const RunRow& row) { return row.job.gpus > 1; });
-  if (!shared)
-    throw InputError(m.rows ? "--rows" : "--gpus",
-                     "names no count above 1, so there is no forecast to compare; accepted: 2 or "
-                     "more (the step on one rank is measured beside them)");
   std::string link = link_of(request.transport, library);
   // PyTorch on a CPU goes over Gloo, which is TCP.
   if (m.torch && !m.transport) link = library == Library::nccl ? kGpuLink : kSocketLink;

@@ -28,6 +28,10 @@ Interval RunRow::step_time_s() const {
   return {median(std::move(medians)), lowest, highest};
 }
 
+std::string_view RunRow::link_name() const {
+  return job.gpus == 1 ? std::string_view("one GPU") : link;
+}
+
 std::string_view name(Origin origin) {
   switch (origin) {
     case Origin::native:

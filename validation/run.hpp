@@ -31,6 +31,8 @@ struct RunRow {
 
   // Median over processes of each process's median step; extremes over processes.
   [[nodiscard]] Interval step_time_s() const;
+  // "one GPU" of that, whatever the file says.
+  [[nodiscard]] std::string_view link_name() const;
 };
 
 enum class Origin { native, torch, imported };

@@ -43,7 +43,7 @@ double nonconformity(const ComparedRow& row) {
 
 ConformalGroup conformal_group(std::span<const ComparedRow* const> rows) {
   ConformalGroup group;
-  group.link = rows.front()->run->link;
+  group.link = rows.front()->run->link_name();
   group.regime = rows.front()->regime;
   std::vector<Score> scores;
   std::vector<double> errors;
@@ -63,7 +63,7 @@ std::vector<ConformalGroup> by_link_and_regime(const Comparison& comparison) {
   std::vector<std::vector<const ComparedRow*>> groups;
   for (const ComparedRow& row : comparison.rows) {
     const auto same = [&](const auto& group) {
-      return group.front()->run->link == row.run->link && group.front()->regime == row.regime;
+      return group.front()->run->link_name() == row.run->link_name() && group.front()->regime == row.regime;
     };
     auto found = std::find_if(groups.begin(), groups.end(), same);
     if (found == groups.end()) found = groups.emplace(groups.end());
@@ -129,7 +129,7 @@ void summarise(Comparison& comparison) {
     const Score its = score(row);
     all.push_back(its);
     regimes.add(std::string(name(row.regime)), its);
-    links.add(row.run->link, its);
+    links.add(std::string(row.run->link_name()), its);
     families.add(row.family, its);
     strategies.add(describe(row.run->job.strategy), its);
     widths.add(row.width > 0 ? width_name(row.width) : "no width", its);

@@ -117,6 +117,23 @@ TEST_F(ValidateCli, reads_standard_input_and_several_files) {
   EXPECT_THAT(two.out, HasSubstr("\"small\""));
 }
 
+TEST_F(ValidateCli, runs_of_one_gpu_are_judged_without_links_verdicts_and_baselines) {
+  const std::string runs = write("one.json", runs_with("mlp:width=2048,depth=8", 1, ""));
+  const ProgramResult result = validate(
+      {"--measured", runs, "--markdown", path("one.md"), "--html", path("one.html"), "--trace",
+       path("one-trace.json")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("one GPU, GPU-bound"));
+  EXPECT_THAT(test::slurp(path("one.md")), HasSubstr("1 row of one GPU, the work alone"));
+  for (const char* word : {"verdict", "aselines on", "speedups and"}) {
+    EXPECT_THAT(result.out.substr(0, result.out.find("error of")), Not(HasSubstr(word)));
+    EXPECT_THAT(result.out, Not(HasSubstr("Baselines on")));
+  }
+  EXPECT_THAT(validate({"--measured", runs, "--json"}).out, HasSubstr(R"("link": "one GPU")"));
+  expect_validate_refusal(validate({"--measured", runs, "--link", "pcie=" + write("l.json", kLink)}),
+                          {"--link", "\"pcie\"", "of one GPU"});
+}
+
 TEST_F(ValidateCli, refuses_malformed_and_unknown_options) {
   expect_validate_refusal(validate({}), {"--measured", "is missing"});
   expect_validate_refusal(validate({"--measured"}), {"--measured", "needs a value"});
@@ -172,7 +189,6 @@ TEST_F(ValidateCli, refuses_files_that_are_no_runs_naming_file_and_place) {
                       7),
           {"runs.json"});
   refused(test::slurp("calibration/machines/t4x2.json"), {"runs.json", "ddpx.machine"});
-  refused(runs_with("mlp:width=2048,depth=8", 1, "pcie"), {"small", "nothing to compare"});
   refused(runs_with("mlp:width=2048,depth=8", 2, "pcei"),
           {"runs.json: rows[0].link", "pcei", "pcie"});
   refused(runs_with("mlp:widht=2048", 2, "pcie"), {"runs.json: rows[0].network", "widht"});

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::ProgramResult;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kGpuMachine = "calibration/machines/t4x2.json";
 const std::string kLink = "pcie3=calibration/links/interconnects.json";
@@ -182,19 +183,14 @@ TEST_F(ValidateRun, a_file_that_cannot_be_written_is_said_before_the_measuring) 
   }
 }
 
-TEST_F(ValidateRun, one_rank_alone_is_refused_before_the_training) {
-  io::write_text(path("rows.json"), R"({"schema": "ddpx.runs", "schema_version": 1, "context": {},
-    "name": "rows", "source": "", "notes": [], "rows": [
-      {"network": "mlp:width=32,depth=2", "gpus": 1, "link": "", "strategy": "ddp",
-       "scaling": "weak", "dtype": "fp32", "optimizer": "sgd", "batch_per_rank": 8}]})");
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"--gpus", "1"}, {"--rows", path("rows.json")}}) {
-    const ProgramResult refused = run(words);
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_EQ(refused.lines(), 1) << refused.err;
-    EXPECT_THAT(refused.err, HasSubstr(words.front() + ": names no count above 1"));
-    EXPECT_FALSE(fs::exists(path("runs.json")));
-  }
+TEST_F(ValidateRun, one_rank_alone_is_judged_by_its_step) {
+  const ProgramResult result = run({"--gpus", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("one GPU, "));
+  EXPECT_THAT(result.out, Not(HasSubstr("Baselines")));
+  const Runs runs = io::runs_from_json(test::slurp(path("runs.json")), "runs.json");
+  ASSERT_EQ(runs.rows.size(), 1U);
+  EXPECT_EQ(runs.rows[0].job.gpus, 1);
 }
 
 TEST_F(ValidateRun, a_machine_of_gpus_judged_on_cores_is_said) {

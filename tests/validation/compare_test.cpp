@@ -162,14 +162,19 @@ TEST(Compare, groups_are_by_regime_link_family_strategy_and_width) {
   EXPECT_EQ(sizes(c.by_regime), (Sizes{{"gpu_bound", 7}}));
 }
 
-TEST(Compare, runs_without_a_row_of_several_gpus_are_refused) {
-  try {
-    (void)compared(made_runs({made_row(1, 100, 1.0)}));
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("made-up runs"));
-    EXPECT_THAT(error.what(), HasSubstr("nothing to compare"));
-  }
+TEST(Compare, runs_of_one_gpu_alone_judge_its_steps) {
+  RunRow half = made_row(1, 100, 0.5 * exact_step(100));
+  half.link = "slow";  // which one GPU does not use
+  const Runs runs = made_runs({made_row(1, 100, exact_step(100)), half});
+  const Comparison c = compared(runs);
+  ASSERT_EQ(c.rows.size(), 2U);
+  EXPECT_NEAR(c.rows[0].error, 0, kClose);
+  EXPECT_NEAR(c.rows[1].error, 1, kClose);
+  ASSERT_EQ(c.by_link.size(), 1U);
+  EXPECT_EQ(c.by_link[0].group, "one GPU");
+  EXPECT_FALSE(c.rows[0].measured_speedup || c.rows[0].verdict_right);
+  EXPECT_EQ(c.rows[0].rests_on, "");
+  EXPECT_TRUE(c.baselines.empty() && c.sweeps.empty() && c.crossings.empty());
 }
 
 }  // namespace
