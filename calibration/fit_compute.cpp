@@ -7,6 +7,7 @@
 #include "calibration/fit_host.hpp"
 #include "calibration/fit_kernels.hpp"
 #include "calibration/kernel_tiles.hpp"
+#include "calibration/recorded_products.hpp"
 #include "calibration/step_products.hpp"
 #include "calibration/timed_steps.hpp"
 #include "model/error.hpp"
@@ -15,8 +16,6 @@
 
 namespace ddpx {
 namespace {
-
-constexpr double kProductFloor = 0.005;  // kernel times of one process repeat to half a per cent
 
 // Whole steps stay in the machine as they are: the yardstick of speedup for exactly that job,
 // whether or not a rate was taken from them.
@@ -79,24 +78,27 @@ void fit_sustained(const Measurements& measurements, const FitOptions& options, 
 
 void fit_compute(const Measurements& measurements, const FitOptions& options, Machine& machine,
                  FitReport& report) {
+  const RecordedProducts records(measurements);
+  std::size_t without_scale = 0;
   for (const ProductSample& sample : measurements.products) {
-    const SampleSummary time = summarise(sample.seconds, kProductFloor);
-    ProductPoint point{
-        sample.product, {Seconds(time.median), time.relative_error, "kernel times"}, std::nullopt};
+    const std::optional<Estimate<Seconds>> time = records.time_of(sample);
+    if (!time) {
+      ++without_scale;
+      continue;
+    }
+    ProductPoint point{sample.product, *time, std::nullopt};
     if (sample.kernel) {
       const KernelRecord& k = *sample.kernel;
-      const std::optional<double> working = working_blocks(k, sample.product);
-      if (!working) report.residuals.push_back(misfit(k, sample.product, time.median));
-      point.grid = {
-          working.value_or(k.blocks),
-          static_cast<double>(resident_blocks(k.threads, k.registers_per_thread, k.shared_bytes,
-                                              machine.device.compute_capability)),
-          k.persistent, working ? tile_of(k.name) : OutputTile{}};
-      point.grid->tiles = tiles_of(point.grid->tile, sample.product);
-      point.grid->generation = generation_of(k.name);
+      if (!working_blocks(k, sample.product))
+        report.residuals.push_back(misfit(k, sample.product, time->value.value()));
+      point.grid = grid_of(k, sample.product, machine.device.compute_capability);
     }
     machine.products.push_back(std::move(point));
   }
+  if (without_scale > 0)
+    report.notes.push_back(std::to_string(without_scale) +
+                           " products with kernel records alone were not used: too few of their "
+                           "dtype were timed as well");
   fit_kernels(machine);
   std::vector<TimedStep> steps = timed_steps(measurements, options, Clocks::burst);
   if (machine.products.empty() && steps.empty()) {

@@ -84,4 +84,15 @@ std::optional<double> working_blocks(const KernelRecord& kernel, const Product& 
   return split * tiles;
 }
 
+KernelGrid grid_of(const KernelRecord& kernel, const Product& product, int compute_capability) {
+  const std::optional<double> working = working_blocks(kernel, product);
+  const double resident = resident_blocks(kernel.threads, kernel.registers_per_thread,
+                                          kernel.shared_bytes, compute_capability);
+  KernelGrid grid{working.value_or(kernel.blocks), resident, kernel.persistent,
+                  working ? tile_of(kernel.name) : OutputTile{}};
+  grid.tiles = tiles_of(grid.tile, product);
+  grid.generation = generation_of(kernel.name);
+  return grid;
+}
+
 }  // namespace ddpx

@@ -34,4 +34,9 @@ namespace ddpx {
 [[nodiscard]] std::optional<double> working_blocks(const KernelRecord& kernel,
                                                    const Product& product);
 
+// The kernel's grid on `product`; where working_blocks() does not know them, of all blocks and of a
+// tile that is not known.
+[[nodiscard]] KernelGrid grid_of(const KernelRecord& kernel, const Product& product,
+                                 int compute_capability);
+
 }  // namespace ddpx

@@ -93,7 +93,8 @@ class Sweeper {
 
   void run() {
     const bool recorded = measurements_.device.multiprocessors > 0;
-    carry_out_those([&](const Work& work) { return !recorded || !is_pair(work); });
+    carry_out_those(
+        [&](const Work& work) { return !is_recorded(work) && (!recorded || !is_pair(work)); });
     const Seconds planned = spent_;
     revisit();
     say_remarks();
@@ -101,8 +102,9 @@ class Sweeper {
     spent_ = planned;
     // GPUs show pairs by kernel records, which nothing else is to be timed beside.
     carry_out_those([&](const Work& work) { return recorded && is_pair(work); });
-    if (unfinished_ > 0) note_unfinished(unfinished_);
     record_kernels(backend_, measurements_);
+    carry_out_those(is_recorded);
+    if (unfinished_ > 0) note_unfinished(unfinished_);
     ask_for_reports(backend_, measurements_);
     say_what_slowed();
     hooks_.before({done_count_, plan_.tasks.size(), Seconds{}, ""}, measurements_);
@@ -110,6 +112,8 @@ class Sweeper {
 
  private:
   static bool is_pair(const Work& work) { return std::holds_alternative<Beside>(work); }
+
+  static bool is_recorded(const Work& work) { return std::holds_alternative<Recorded>(work); }
 
   template <class Wanted>
   void carry_out_those(const Wanted& wanted) {
@@ -139,6 +143,13 @@ class Sweeper {
              std::move(sample.product_beside_seconds), std::move(sample.collective_alone_seconds),
              std::move(sample.collective_beside_seconds), sample.kernel_share});
       }
+      return;
+    }
+    if (const auto* recorded = std::get_if<Recorded>(&task.work)) {
+      ProductSample sample{recorded->product, {}, std::nullopt};
+      records_ = records_ && record_product(backend_, sample);
+      if (!sample.recorded_seconds.empty()) measurements_.products.push_back(std::move(sample));
+      spent_ += task.estimate;
       return;
     }
     const auto& operation = std::get<Operation>(task.work);
@@ -246,6 +257,7 @@ class Sweeper {
   Seconds spent_{};
   std::size_t done_count_ = 0;
   std::size_t unfinished_ = 0;
+  bool records_ = true;  // until the backend has none
   // An operation that has been measured, and where its samples lie.
   struct Done {
     const Task* task = nullptr;

@@ -4,9 +4,18 @@
 
 namespace ddpx {
 
+bool record_product(Backend& backend, ProductSample& sample) {
+  std::optional<RecordedProduct> record = backend.record(sample.product);
+  if (!record) return false;
+  sample.kernel = std::move(record->kernel);
+  sample.recorded_seconds = std::move(record->seconds);
+  return true;
+}
+
 void record_kernels(Backend& backend, Measurements& measurements) {
-  for (ProductSample& sample : measurements.products)
-    sample.kernel = backend.kernel(sample.product);
+  for (ProductSample& sample : measurements.products) {
+    if (!sample.kernel && !record_product(backend, sample)) break;
+  }
   const CollectiveSample* largest = nullptr;
   for (const CollectiveSample& sample : measurements.collectives) {
     if (sample.call.kind == Collective::all_reduce && sample.call.dtype == DType::fp32 &&
@@ -14,8 +23,8 @@ void record_kernels(Backend& backend, Measurements& measurements) {
       largest = &sample;
   }
   if (largest == nullptr || measurements.links.empty()) return;
-  if (const auto record = backend.kernel(largest->call))
-    measurements.links.back().channels = static_cast<int>(record->blocks);
+  if (const auto channels = backend.channels(largest->call))
+    measurements.links.back().channels = *channels;
 }
 
 void ask_for_reports(Backend& backend, Measurements& measurements) {

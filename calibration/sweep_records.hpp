@@ -7,7 +7,10 @@
 
 namespace ddpx {
 
-// The kernel of every product and, from that of the largest all-reduce, the last link's channels.
+// By kernel records; false where there are none.
+[[nodiscard]] bool record_product(Backend& backend, ProductSample& sample);
+// Those of every product that has none yet and, from that of the largest all-reduce, the last
+// link's channels.
 void record_kernels(Backend& backend, Measurements& measurements);
 
 // How the library says that it ran each collective; the last link's channels where no kernel record

@@ -81,10 +81,14 @@ JsonObject sample_json(const LinkDescription& link) {
 }
 
 ProductSample product_sample_of(const Reader& from) {
-  from.only({"pass", "dtype", "rows", "in", "out", "times_s", "kernel", "dropped"});
+  from.only(
+      {"pass", "dtype", "rows", "in", "out", "times_s", "kernel", "record_times_s", "dropped"});
   ProductSample sample;
   sample.product = product_of(from);
-  sample.seconds = from.at("times_s").all_positive(kMeasuredTime);
+  if (const auto recorded = from.find("record_times_s"))
+    sample.recorded_seconds = recorded->all_positive(kMeasuredTime);
+  const auto timed = sample.recorded_seconds.empty() ? from.at("times_s") : from.find("times_s");
+  if (timed) sample.seconds = timed->all_positive(kMeasuredTime);
   if (const auto kernel = from.find("kernel")) sample.kernel = kernel_of(*kernel);
   sample.dropped = dropped_of(from);
   return sample;
@@ -93,8 +97,10 @@ ProductSample product_sample_of(const Reader& from) {
 JsonObject sample_json(const ProductSample& sample) {
   JsonObject members;
   append_product(members, sample.product);
-  members.emplace_back("times_s", array_json(sample.seconds));
+  if (!sample.seconds.empty()) members.emplace_back("times_s", array_json(sample.seconds));
   if (sample.kernel) members.emplace_back("kernel", kernel_json(*sample.kernel));
+  if (!sample.recorded_seconds.empty())
+    members.emplace_back("record_times_s", array_json(sample.recorded_seconds));
   append_dropped(members, sample.dropped);
   return members;
 }

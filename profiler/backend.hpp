@@ -40,6 +40,13 @@ struct BackendOptions {
   bool kernel_records = true;  // from CUPTI, on GPUs; false: CUDA events alone
 };
 
+// The kernel that does most of a product's work, and every run's time (ProductSample); without
+// either where a rank's records are no use.
+struct RecordedProduct {
+  std::optional<KernelRecord> kernel;
+  std::vector<double> seconds;
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -60,9 +67,13 @@ class Backend {
                                                                const CollectiveCall& call,
                                                                int n) = 0;
 
-  // The kernel that does most of the operation's work, where the device keeps records; of a
-  // collective its blocks are its channels. Asked after all timing: recording may cost a little.
-  [[nodiscard]] virtual std::optional<KernelRecord> kernel(const Operation& /*operation*/) {
+  // A few runs of the product by this rank's kernel records; nullopt on all ranks where none keeps
+  // any. Asked after all timing: recording may cost a little.
+  [[nodiscard]] virtual std::optional<RecordedProduct> record(const Product& /*product*/) {
+    return std::nullopt;
+  }
+  // The channels of a collective, by its kernel's record.
+  [[nodiscard]] virtual std::optional<int> channels(const CollectiveCall& /*call*/) {
     return std::nullopt;
   }
   // Every rank by itself runs the product for `time`, all at once. Empty where ranks cannot be told

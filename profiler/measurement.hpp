@@ -29,11 +29,14 @@ struct DroppedSample {
   std::string reason;
 };
 
+// Timed, run under kernel records, or both.
 struct ProductSample {
   Product product;
   std::vector<double> seconds;
   std::optional<KernelRecord> kernel;
   std::vector<DroppedSample> dropped{};
+  // Of a run's kernels, without the gaps after each, which `seconds` hold.
+  std::vector<double> recorded_seconds{};
 };
 
 // How NCCL says that it ran a collective.

@@ -13,6 +13,9 @@ namespace {
 // ranks.
 constexpr double kOverhead = 1.2;
 constexpr Seconds kPreparing{0.01};
+// The same of a product under kernel records, and how often it runs there.
+constexpr Seconds kRecording{0.004};
+constexpr double kRecordedRuns = 6;
 // A sample that takes longer than this is left out: its fewest repeats alone would eat a quick
 // budget, and whoever watches the ranks would take them for hung.
 constexpr Seconds kLongestSample{3.0};
@@ -24,6 +27,8 @@ Seconds beside_estimate(const Rates& rates, const Beside& beside) {
 
 Seconds once(const Rates& rates, const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work)) return beside_estimate(rates, *beside);
+  if (const auto* recorded = std::get_if<Recorded>(&work))
+    return estimate(rates, recorded->product);
   return estimate(rates, std::get<Operation>(work));
 }
 
@@ -31,6 +36,7 @@ Seconds once(const Rates& rates, const Work& work) {
 Seconds task_seconds(const Rates& rates, const Task& task) {
   constexpr double kUsualSamples = 20;
   const Seconds each = once(rates, task.work);
+  if (std::holds_alternative<Recorded>(task.work)) return kRecordedRuns * each + kRecording;
   const Seconds usual = std::min(task.stopping.time, kUsualSamples * each);
   const Seconds least = static_cast<double>(task.stopping.fewest) * each;
   return kOverhead * std::max(least, usual) + 2.0 * each + kPreparing;
@@ -46,6 +52,7 @@ int affordable(const Rates& rates, const Task& task) {
 bool supported(const Supports& supports, const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work))
     return supports(beside->work) && supports(beside->call);
+  if (const auto* recorded = std::get_if<Recorded>(&work)) return supports(recorded->product);
   return supports(std::get<Operation>(work));
 }
 
@@ -54,6 +61,8 @@ bool supported(const Supports& supports, const Work& work) {
 std::string describe(const Work& work) {
   if (const auto* beside = std::get_if<Beside>(&work))
     return describe(beside->work) + " beside " + describe(Operation(beside->call));
+  if (const auto* recorded = std::get_if<Recorded>(&work))
+    return describe(Operation(recorded->product)) + ", recorded";
   return describe(std::get<Operation>(work));
 }
 

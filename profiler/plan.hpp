@@ -23,7 +23,12 @@ struct Beside {
   CollectiveCall call;
 };
 
-using Work = std::variant<Operation, Beside>;
+// A product that is run a few times under kernel records, a thousandth of what timing it takes.
+struct Recorded {
+  Product product;
+};
+
+using Work = std::variant<Operation, Beside, Recorded>;
 [[nodiscard]] std::string describe(const Work& work);
 
 struct Task {

@@ -24,6 +24,9 @@ constexpr double kFirstInRounds = 262144;
 constexpr double kLastInRounds = 268435456;
 constexpr double kBiases = 1.0 / 4096;
 
+// 5 ms of an H200's fp32: larger products fill any GPU, and their law is good to a few per cent.
+constexpr Flops kMostRecorded{2.5e11};
+
 // At least that, and a whole number of elements of every type, and of the 16 B that NCCL moves at a
 // time, on each rank.
 Bytes evenly(double bytes, int ranks) {
@@ -67,6 +70,7 @@ class Grid {
     if (options_.compute) {
       memory();
       products();
+      recorded();
     }
     if (ranks_ > 1) {
       collectives();
@@ -116,6 +120,30 @@ class Grid {
         }
       }
     }
+  }
+
+  // Where the user named no sizes: what lies between those that are timed.
+  void recorded() {
+    if (!options_.widths.empty() || !options_.batches.empty()) return;
+    constexpr int kLast = 4;  // after what a short budget still times
+    for (const DType dtype : chosen(options_.dtypes, lists_.dtypes)) {
+      for (const LayerSize& layer : lists_.recorded) {
+        for (const double rows : lists_.recorded_rows) {
+          for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+            const Product product{pass, dtype, rows, layer.in, layer.out};
+            if (product.flops() <= kMostRecorded && !timed(product)) add(Recorded{product}, kLast);
+          }
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool timed(const Product& product) const {
+    const auto in = [](const std::vector<double>& list, double value) {
+      return std::find(list.begin(), list.end(), value) != list.end();
+    };
+    return product.in == product.out && in(lists_.widths, product.in) &&
+           in(lists_.batches, product.rows);
   }
 
   void collectives() {

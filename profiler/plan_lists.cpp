@@ -26,6 +26,20 @@ std::vector<Elementwise> between(double rows, std::initializer_list<double> widt
   return all;
 }
 
+// Square layers of `first`, `first` + `step`, ... to `last`.
+void add_squares(double first, double last, double step, std::vector<LayerSize>& layers) {
+  for (double width = first; width <= last; width += step) layers.push_back({width, width});
+}
+
+// Of a transformer's block: query, key and value in one, and the two of its MLP.
+void add_blocks(std::initializer_list<double> widths, std::vector<LayerSize>& layers) {
+  for (const double width : widths) {
+    layers.push_back({width, 3 * width});
+    layers.push_back({width, 4 * width});
+    layers.push_back({4 * width, width});
+  }
+}
+
 }  // namespace
 
 PlanLists core_lists(Effort effort) {
@@ -75,6 +89,10 @@ PlanLists gpu_lists(Effort effort, bool link_alone) {
     lists.beside_bytes = {26214400};
     lists.between = between(256, {1024, 4096, 8192});
     beside({2048}, {256}, {DType::fp32});
+    add_squares(512, 2048, 512, lists.recorded);
+    add_squares(2560, 6144, 1024, lists.recorded);
+    add_blocks({768, 1024, 2048}, lists.recorded);
+    lists.recorded_rows = {64, 256, 1024, 4096};
     lists.stopping = {.noise = 0.005, .fewest = 5, .most = 40, .time = Seconds(0.05)};
   } else {
     lists.widths = {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384};
@@ -85,6 +103,12 @@ PlanLists gpu_lists(Effort effort, bool link_alone) {
     lists.update_parameters = {1048576, 4194304, 16777216, 67108864, 268435456};
     lists.beside_bytes = {26214400};
     lists.between = between(256, {512, 1024, 2048, 4096, 8192, 16384});
+    add_squares(128, 2048, 128, lists.recorded);
+    add_squares(2304, 4096, 256, lists.recorded);
+    add_squares(4608, 8192, 512, lists.recorded);
+    add_squares(9216, 16384, 1024, lists.recorded);
+    add_blocks({768, 1024, 1280, 1600, 2048, 4096}, lists.recorded);
+    lists.recorded_rows = {64, 256, 1024, 4096, 16384};
     if (link_alone) {
       beside({2048, 4096}, {64, 256}, {DType::fp32, DType::bf16});
     } else {

@@ -7,6 +7,11 @@
 
 namespace ddpx {
 
+struct LayerSize {
+  double in = 0;
+  double out = 0;
+};
+
 struct PlanLists {
   std::vector<double> widths;
   std::vector<double> batches;
@@ -18,6 +23,8 @@ struct PlanLists {
   std::vector<double> beside_bytes;
   std::vector<double> beside_copies;
   std::vector<Elementwise> between;  // products
+  std::vector<LayerSize> recorded;   // whose products are only recorded, by the batches' rows
+  std::vector<double> recorded_rows;
   StoppingOptions stopping;
 };
 

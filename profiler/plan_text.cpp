@@ -14,6 +14,8 @@ std::string kind_of(const Work& work) {
     return std::holds_alternative<Copy>(beside->work) ? "copies beside collectives"
                                                       : "products beside collectives";
   }
+  if (const auto* recorded = std::get_if<Recorded>(&work))
+    return "records of products in " + std::string(name(recorded->product.dtype));
   struct Word {
     std::string operator()(const Product& p) const {
       return "products in " + std::string(name(p.dtype));

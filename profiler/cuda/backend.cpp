@@ -194,21 +194,35 @@ std::vector<BesideTimes> CudaBackend::sample_beside(const Operation& work,
   return visits;
 }
 
-std::optional<KernelRecord> CudaBackend::kernel(const Operation& operation) {
-  constexpr int kRuns = 3;
+std::optional<Trace> CudaBackend::recorded(const Operation& operation, int runs) {
   current_ = {};
   Workload work(operation, gpu_, site_.communicator());
   work.issue();  // loads the kernel
-  const auto trace = records_.of(
+  return records_.of(
       [&] {
-        for (int i = 0; i < kRuns; ++i) work.issue();
+        for (int i = 0; i < runs; ++i) work.issue();
       },
       site_);
+}
+
+std::optional<RecordedProduct> CudaBackend::record(const Product& product) {
+  constexpr int kRuns = 5;
+  const std::optional<Trace> trace = recorded(product, kRuns);
   if (!trace) return std::nullopt;
-  if (std::holds_alternative<CollectiveCall>(operation)) return collective_kernel(*trace);
-  const auto main = main_kernel(trace->kernels, site_.hardware().device);
-  if (!main) return std::nullopt;
-  return main->record;
+  RecordedProduct product_record;
+  if (const auto main = main_kernel(trace->kernels, site_.hardware().device)) {
+    product_record.kernel = main->record;
+    product_record.seconds = run_times(trace->kernels, kRuns);
+  }
+  return product_record;
+}
+
+std::optional<int> CudaBackend::channels(const CollectiveCall& call) {
+  constexpr int kRuns = 3;
+  const std::optional<Trace> trace = recorded(call, kRuns);
+  const auto record = trace ? collective_kernel(*trace) : std::nullopt;
+  if (!record) return std::nullopt;
+  return static_cast<int>(record->blocks);
 }
 
 GpuState CudaBackend::state() const {

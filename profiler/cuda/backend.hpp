@@ -28,7 +28,8 @@ class CudaBackend : public Backend {
   [[nodiscard]] std::vector<double> sample(const Operation& operation, int n) override;
   [[nodiscard]] std::vector<BesideTimes> sample_beside(const Operation& work,
                                                        const CollectiveCall& call, int n) override;
-  [[nodiscard]] std::optional<KernelRecord> kernel(const Operation& operation) override;
+  [[nodiscard]] std::optional<RecordedProduct> record(const Product& product) override;
+  [[nodiscard]] std::optional<int> channels(const CollectiveCall& call) override;
   [[nodiscard]] std::vector<RankLoad> load(const Product& product, Clocks clocks,
                                            Seconds time) override;
   [[nodiscard]] std::vector<PairSample> pairs() override;
@@ -46,6 +47,8 @@ class CudaBackend : public Backend {
   };
 
   Ready prepared(const Operation& operation);
+  // Records of `runs` runs after one without.
+  [[nodiscard]] std::optional<Trace> recorded(const Operation& operation, int runs);
   // Seconds of one of `runs` in a row.
   [[nodiscard]] double timed(Ready& ready, int runs);
   // The same, with an event between any two, as beside a collective.

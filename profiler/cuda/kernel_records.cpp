@@ -87,6 +87,19 @@ std::optional<MainKernel> main_kernel(std::span<const Kernel> kernels, const Dev
   return main;
 }
 
+std::vector<double> run_times(std::span<const Kernel> kernels, int runs) {
+  const std::size_t each = runs > 0 ? kernels.size() / static_cast<std::size_t>(runs) : 0;
+  std::vector<double> times;
+  if (each == 0 || each * static_cast<std::size_t>(runs) != kernels.size()) return times;
+  for (std::size_t first = 0; first < kernels.size(); first += each) {
+    Seconds time{};
+    for (const Kernel& kernel : kernels.subspan(first, each)) time += kernel.duration();
+    if (time == Seconds{}) return {};
+    times.push_back(time.value());
+  }
+  return times;
+}
+
 double share_beside(const Kernel& kernel, std::span<const Kernel> others) {
   const std::uint64_t whole = span_ns(kernel.start_ns, kernel.end_ns);
   if (whole == 0) return 0;

@@ -79,6 +79,11 @@ struct MainKernel {
 [[nodiscard]] std::optional<MainKernel> main_kernel(std::span<const Kernel> kernels,
                                                     const Device& device);
 
+// Seconds of the kernels of each of `runs` runs in a row that launch alike, without what lies
+// between them: a host that records may come late with the next. Empty where the number of kernels
+// is no multiple of theirs.
+[[nodiscard]] std::vector<double> run_times(std::span<const Kernel> kernels, int runs);
+
 // Share of `kernel`'s time during which a collective ran on its device; collectives that overlap
 // each other count once. 0 for a kernel without duration.
 [[nodiscard]] double share_beside(const Kernel& kernel, std::span<const Kernel> others);

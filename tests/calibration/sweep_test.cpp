@@ -44,6 +44,47 @@ double errors_off(const Estimate<Q>& estimate, double truth) {
   return std::abs(value / truth - 1) / std::max(estimate.relative_error, 0.005);
 }
 
+// Keeps records of what it runs: those of a kernel without the gap to the next, up to `records`.
+class RecordingBackend : public FakeBackend {
+ public:
+  RecordingBackend(Machine machine, int records)
+      : FakeBackend(std::move(machine), "wire", 2, {.noise = 0.001}), records_(records) {}
+
+  [[nodiscard]] std::optional<RecordedProduct> record(const Product& product) override {
+    if (records_-- <= 0) return std::nullopt;
+    const double seconds = truth(product).value();
+    return RecordedProduct{KernelRecord{"sgemm_128x128", 64, 256, 128, 0, false},
+                           {seconds, seconds}};
+  }
+
+ private:
+  int records_;
+};
+
+TEST(Sweep, records_what_it_does_not_time_and_the_fit_takes_it) {
+  Machine truth = test::known_machine();
+  truth.device.multiprocessors = 100;
+  truth.device.compute_capability = 80;
+  for (const int records : {100'000, 30, 0}) {
+    RecordingBackend fake(truth, records);
+    const Measurements measurements =
+        calibrated(fake, {.budget = Seconds(1e9), .dtypes = {DType::fp32}, .gpus = true});
+    std::size_t only = 0;
+    std::size_t both = 0;
+    for (const ProductSample& sample : measurements.products) {
+      EXPECT_FALSE(sample.seconds.empty() && sample.recorded_seconds.empty());
+      if (sample.recorded_seconds.empty()) continue;
+      ++(sample.seconds.empty() ? only : both);
+    }
+    EXPECT_EQ(only > 0, records > 30);
+    EXPECT_EQ(both > 0, records > 0);
+    const Machine machine = fitted(measurements);
+    EXPECT_EQ(machine.products.size(), measurements.products.size());
+    for (const ProductPoint& point : machine.products)
+      EXPECT_NEAR(point.time.value / fake.truth(point.product), 1, 0.02);
+  }
+}
+
 class KnownMachine : public testing::TestWithParam<unsigned> {};
 
 TEST_P(KnownMachine, is_recovered_within_three_standard_errors) {

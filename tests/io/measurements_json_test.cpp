@@ -209,6 +209,24 @@ TEST(MeasurementsJson, what_gpus_add_is_read_back_too) {
   EXPECT_EQ(load.slowed_by, "power limit");
 }
 
+TEST(MeasurementsJson, products_are_timed_or_recorded_or_both) {
+  Measurements m = full_measurements();
+  m.products[0].recorded_seconds = {1e-5, 2e-5};
+  m.products[1].recorded_seconds = {3e-5};
+  m.products[1].seconds.clear();
+  const std::string text = to_json(m);
+  const Measurements read = measurements_from_json(text, "given.json");
+  for (std::size_t i = 0; i < 2; ++i) {
+    expect_same_products(read.products[i], m.products[i]);
+    EXPECT_EQ(read.products[i].recorded_seconds, m.products[i].recorded_seconds);
+  }
+  test::expect_refused(text, measurements_from_json,
+                       {{"\"record_times_s\": [3e-05]", "\"note\": 1", {"products[1]", "note"}},
+                        {", \"record_times_s\": [3e-05]", "", {"products[1]", "times_s"}},
+                        {"[3e-05]", "[]", {"products[1].record_times_s: is empty"}},
+                        {"[3e-05]", "[0]", {"products[1].record_times_s[0]: is 0"}}});
+}
+
 TEST(MeasurementsJson, a_sample_is_a_line) {
   EXPECT_THAT(
       to_json(full_measurements()),

@@ -335,5 +335,34 @@ TEST(ProductsLeftOut, of_a_quick_calibration_are_forecast_best_with_a_width_betw
   EXPECT_LT(p90_of(torch_quick), p90_of(torch_powers));
 }
 
+// Another H200 (docs/results/h200x2/recorded): a calibration's widths are others than the judged
+// ones, which it ran under kernel records alone and which were timed after it.
+TEST(ProductsRecorded, are_forecast_within_the_mark_where_they_were_not_timed) {
+  const std::string folder = "docs/results/h200x2/recorded/";
+  const Machine later = products_of(folder + "timed.json");
+  std::vector<ProductPoint> judged = later.products;
+  std::erase_if(judged, [](const ProductPoint& p) { return !square(p.product); });
+  for (const std::string effort : {"full", "quick"}) {
+    Measurements measurements =
+        io::measurements_from_json(io::read_text(folder + effort + ".json"), effort);
+    measurements.steps.clear();
+    FitReport report;
+    std::vector<Miss> recorded;
+    price(fit_machine(measurements, {.place = effort}, report), judged, recorded);
+    print((effort + ", with records").c_str(), recorded);
+    std::erase_if(measurements.products,
+                  [](const ProductSample& sample) { return sample.seconds.empty(); });
+    std::vector<Miss> timed;
+    price(fit_machine(measurements, {.place = effort}, report), judged, timed);
+    print("&nbsp; without", timed);
+    for (const Pass pass : {Pass::forward, Pass::data_gradient, Pass::weight_gradient}) {
+      EXPECT_LT(of_pass(recorded, pass).median, of_pass(timed, pass).median) << name(pass);
+      EXPECT_LT(of_pass(recorded, pass).median, 0.03) << name(pass);
+      EXPECT_LT(of_pass(recorded, pass).p90, effort == "full" ? 0.06 : 0.13) << name(pass);
+    }
+    EXPECT_GT(coverage(recorded), 0.85);
+  }
+}
+
 }  // namespace
 }  // namespace ddpx

@@ -113,6 +113,48 @@ TEST(Plan, a_link_alone_has_pairs_and_one_copy_on_gpus_and_neither_on_cores) {
   }
 }
 
+std::vector<Product> recorded(const MeasurementPlan& plan) {
+  std::vector<Product> products;
+  for (const Task& task : plan.tasks)
+    if (const auto* record = std::get_if<Recorded>(&task.work)) products.push_back(record->product);
+  return products;
+}
+
+// Of an H200.
+const Rates kGpuRates{FlopsPerSecond(5e13), BytesPerSecond(4e12), BytesPerSecond(3e11),
+                      Seconds(1e-5), "a GPU"};
+
+TEST(Plan, gpus_record_products_between_those_they_time) {
+  PlanOptions options{.gpus = true};
+  for (const Effort effort : {Effort::quick, Effort::full}) {
+    options.effort = effort;
+    const MeasurementPlan plan = make_plan(options, 2, everything, kGpuRates);
+    const auto place = [](const Product& p) {
+      return std::tuple(p.pass, p.dtype, p.rows, p.in, p.out);
+    };
+    std::set<std::tuple<Pass, DType, double, double, double>> all;
+    for (const Product& p : of_kind<Product>(plan)) all.insert(place(p));
+    const std::size_t timed = all.size();
+    for (const Product& p : recorded(plan)) EXPECT_TRUE(all.insert(place(p)).second) << p.in;
+    EXPECT_GT(all.size(), 1.5 * static_cast<double>(timed));
+    EXPECT_TRUE(all.contains({Pass::forward, DType::bf16, 1024, 768, 3072})) << "a GPT's MLP";
+    EXPECT_LE(plan.estimate, plan.budget);
+  }
+  options.widths = {512, 1024};
+  EXPECT_TRUE(recorded(make_plan(options, 2, everything, kGpuRates)).empty());
+  EXPECT_TRUE(recorded(make_plan({}, 2, everything, usual_rates())).empty()) << "cores";
+}
+
+TEST(Plan, a_budget_that_times_no_more_than_ends_and_middles_records_less) {
+  const PlanOptions whole{.effort = Effort::full, .gpus = true};
+  const MeasurementPlan all = make_plan(whole, 2, everything, kGpuRates);
+  PlanOptions shorter = whole;
+  shorter.budget = all.estimate * 0.5;
+  const MeasurementPlan cut = make_plan(shorter, 2, everything, kGpuRates);
+  EXPECT_LT(recorded(cut).size(), recorded(all).size());
+  EXPECT_LE(cut.estimate, *shorter.budget);
+}
+
 TEST(Plan, its_estimate_is_the_sum_of_its_tasks) {
   const MeasurementPlan plan = make_plan({}, 2, everything, usual_rates());
   Seconds sum{};

@@ -80,9 +80,9 @@ TEST(CudaBackend, nccl_tells_how_it_runs_small_and_large_collectives) {
   }
   EXPECT_LE(runs[0]->channels, runs[1]->channels);
   // What the kernel's grid says of the same collective.
-  const auto kernel = backend_on_ranks().kernel(call(67108864));
-  if (kernel && runs[1]->channels > 0) {
-    EXPECT_EQ(kernel->blocks, runs[1]->channels);
+  const auto channels = backend_on_ranks().channels(call(67108864));
+  if (channels && runs[1]->channels > 0) {
+    EXPECT_EQ(*channels, runs[1]->channels);
   }
 }
 
@@ -107,7 +107,7 @@ TEST(CudaBackend, collectives_take_after_kernel_records_what_they_took_before) {
   {
     static Pulse quiet;
     cuda::CudaBackend recording(quiet);
-    static_cast<void>(recording.kernel(call));
+    static_cast<void>(recording.channels(call));
   }
   const double after = median(backend_on_ranks().sample(call, kSamples));
   std::printf("all-reduce after kernel records over before: %.4f\n", after / before);
@@ -118,7 +118,7 @@ TEST(CudaBackend, without_cupti_everything_is_timed_by_events_and_the_loss_is_sa
   static Pulse quiet;
   cuda::CudaBackend backend(quiet, {.kernel_records = false});
   const Product product{Pass::weight_gradient, DType::fp32, 64, 512, 512};
-  EXPECT_FALSE(backend.kernel(product));
+  EXPECT_FALSE(backend.record(product));
   const int ranks = backend.hardware().ranks;
   if (ranks > 1) {
     const CollectiveCall call{Collective::all_reduce, DType::fp32, kMiB, ranks};

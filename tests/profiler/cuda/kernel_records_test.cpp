@@ -44,6 +44,24 @@ TEST(KernelRecords, a_grid_that_fills_the_gpu_once_is_persistent) {
   EXPECT_FALSE(is_persistent(nvjet({2, 132, 1}, {1, 2, 1}), h200()));
 }
 
+TEST(KernelRecords, a_run_takes_what_its_kernels_take) {
+  // A product and the sum of its parts, three times.
+  std::vector<Kernel> kernels;
+  for (std::uint64_t run = 0; run < 3; ++run) {
+    kernels.push_back(kernel("gemm", {8, 1, 1}, 100'000 * run, 100'000 * run + 20'000));
+    kernels.push_back(kernel("sum", {8, 1, 1}, 100'000 * run + 21'000, 100'000 * run + 25'000));
+  }
+  const std::vector<double> times = run_times(kernels, 3);
+  ASSERT_EQ(times.size(), 3U);
+  for (const double time : times) EXPECT_NEAR(time, 24e-6, 1e-12);
+  kernels.pop_back();
+  EXPECT_TRUE(run_times(kernels, 3).empty()) << "one was lost";
+  EXPECT_TRUE(run_times({}, 3).empty());
+  EXPECT_TRUE(run_times(kernels, 0).empty());
+  kernels = {kernel("gemm", {8, 1, 1}, 0, 0)};
+  EXPECT_TRUE(run_times(kernels, 1).empty()) << "without times";
+}
+
 TEST(KernelRecords, whole_clusters_fill_the_gpu_as_far_as_they_go) {
   Kernel four = nvjet({128, 1, 1}, {4, 1, 1});
   EXPECT_FALSE(is_persistent(four, h200()));
