@@ -8,6 +8,7 @@ packages=(
   libopenmpi-dev openmpi-bin libopenblas-dev
   libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev
+  clang libclang-rt-dev # compiles for the sanitizers, and fuzzes
   clang-format clang-tidy
   iproute2      # tc shapes the links of the link test
 )

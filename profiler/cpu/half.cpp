@@ -6,6 +6,7 @@
 #include "profiler/cpu/float_bits.hpp"
 
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -33,7 +34,15 @@ void add_by_element(std::span<const Half> from, std::span<Half> to) {
 constexpr std::size_t kLanes = 8;
 
 bool has_f16c() {
-  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  // Clang 14's __builtin_cpu_supports() does not know "f16c".
+  static const bool has = [] {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 &&
+           (ecx & bit_F16C) != 0;
+  }();
   return has;
 }
 

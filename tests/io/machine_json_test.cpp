@@ -175,7 +175,7 @@ void expect_round_trip(const Machine& machine) {
   test::expect_same(read.hook_overlap, machine.hook_overlap);
   ASSERT_EQ(read.hook_gap.has_value(), machine.hook_gap.has_value());
   if (read.hook_gap) test::expect_same(*read.hook_gap, *machine.hook_gap);
-  for (const std::size_t engine : {0, 1})
+  for (const std::size_t engine : {0U, 1U})
     test::expect_same(read.longer_gap.at(engine), machine.longer_gap.at(engine));
   EXPECT_EQ(read.rank_spread, machine.rank_spread);
   EXPECT_EQ(read.residual, machine.residual);

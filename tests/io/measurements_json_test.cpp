@@ -360,7 +360,9 @@ TEST(MeasurementsJson, a_prior_is_in_the_range_of_its_constant) {
     SCOPED_TRACE(constant);
     const std::string named = test::replaced(good, "host.torch.per_bucket_s", constant);
     test::expect_input_error(
-        [&] { (void)measurements_from_json(test::replaced(named, "0.000123", bad), "given.json"); },
+        [&, &value = bad] {
+          (void)measurements_from_json(test::replaced(named, "0.000123", value), "given.json");
+        },
         {"given.json: priors[0].value: is ", " to "});
   }
 }

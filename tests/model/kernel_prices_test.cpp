@@ -51,12 +51,12 @@ KernelCosts random_costs(Draw& draw, Pass pass) {
 std::vector<ProductPoint> random_points(Draw& draw, Pass pass, const KernelCosts& costs) {
   constexpr std::array kTiles{32, 64, 128, 256};
   std::vector<ProductPoint> points;
+  const auto tile = [&] { return kTiles.at(static_cast<std::size_t>(draw.of(4))); };
   const int count = 1 + draw.of(80);
   for (int i = 0; i < count; ++i) {
     ProductPoint point;
     point.product = draw.product(pass);
-    const KernelGrid kernel{
-        kSms, 1.0 + draw.of(4), draw.of(4) == 0, {kTiles[draw.of(4)], kTiles[draw.of(4)]}};
+    const KernelGrid kernel{kSms, 1.0 + draw.of(4), draw.of(4) == 0, {tile(), tile()}};
     const double split = kernel.persistent ? 1 : std::exp2(std::max(0, draw.of(8) - 4));
     point.grid = grid_on(kernel, split, point.product, kSms);
     const KernelParts parts = parts_of(*point.grid, split, point.product, kSms);
