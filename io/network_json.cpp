@@ -68,8 +68,8 @@ Layer layer_of(const Reader& from) {
   }
   layer.forward_seconds_per_sample = non_negative_or_zero(from, "forward_s_per_sample");
   layer.backward_seconds_per_sample = non_negative_or_zero(from, "backward_s_per_sample");
-  layer.forward_launches =
-      launches_of(from, "forward_launches", "forward_s_per_sample", layer.forward_seconds_per_sample);
+  layer.forward_launches = launches_of(from, "forward_launches", "forward_s_per_sample",
+                                       layer.forward_seconds_per_sample);
   layer.backward_launches = launches_of(from, "backward_launches", "backward_s_per_sample",
                                         layer.backward_seconds_per_sample);
   const double given = layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;

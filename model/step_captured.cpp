@@ -22,8 +22,7 @@ void StepModel::check_captured() {
   double kernels = captured.kernels;
   for (const Layer& layer : network_.layers) {
     seconds += layer.forward_seconds_per_sample + layer.backward_seconds_per_sample;
-    kernels -=
-        static_cast<double>(layer.forward_launches.size() + layer.backward_launches.size());
+    kernels -= static_cast<double>(layer.forward_launches.size() + layer.backward_launches.size());
   }
   if (seconds > 0) given_rate_ = std::max(0.0, kernels) / seconds;
 }

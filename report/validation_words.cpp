@@ -143,9 +143,9 @@ std::string verdicts(const ErrorSummary& summary) {
 
 std::string row_name(const ComparedRow& row) {
   const Job& job = row.run->job;
-  const std::string where =
-      job.gpus == 1 ? std::string(row.run->link_name())
-                    : fmt::format("{} GPUs, {}", job.gpus, row.run->link_name());
+  const std::string where = job.gpus == 1
+                                ? std::string(row.run->link_name())
+                                : fmt::format("{} GPUs, {}", job.gpus, row.run->link_name());
   return fmt::format("{}, batch {}, {}, {}", row.network, count_text(job.batch_per_rank),
                      describe(job.strategy), where);
 }

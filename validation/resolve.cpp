@@ -166,9 +166,9 @@ void RowResolver::check_overrides_used() const {
     std::string names;
     for (const auto& [used, its] : links_) names += (names.empty() ? "" : ", ") + used;
     throw InputError(
-        "--link", "defines " + io::quoted(name) + ", which no row runs on; the rows " +
-                      (names.empty() ? "are of one GPU"
-                                     : "run on " + io::one_line(names, kLongestProblem)));
+        "--link",
+        "defines " + io::quoted(name) + ", which no row runs on; the rows " +
+            (names.empty() ? "are of one GPU" : "run on " + io::one_line(names, kLongestProblem)));
   }
 }
 

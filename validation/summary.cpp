@@ -63,7 +63,8 @@ std::vector<ConformalGroup> by_link_and_regime(const Comparison& comparison) {
   std::vector<std::vector<const ComparedRow*>> groups;
   for (const ComparedRow& row : comparison.rows) {
     const auto same = [&](const auto& group) {
-      return group.front()->run->link_name() == row.run->link_name() && group.front()->regime == row.regime;
+      return group.front()->run->link_name() == row.run->link_name() &&
+             group.front()->regime == row.regime;
     };
     auto found = std::find_if(groups.begin(), groups.end(), same);
     if (found == groups.end()) found = groups.emplace(groups.end());

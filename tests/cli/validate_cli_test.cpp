@@ -119,9 +119,8 @@ TEST_F(ValidateCli, reads_standard_input_and_several_files) {
 
 TEST_F(ValidateCli, runs_of_one_gpu_are_judged_without_links_verdicts_and_baselines) {
   const std::string runs = write("one.json", runs_with("mlp:width=2048,depth=8", 1, ""));
-  const ProgramResult result = validate(
-      {"--measured", runs, "--markdown", path("one.md"), "--html", path("one.html"), "--trace",
-       path("one-trace.json")});
+  const ProgramResult result = validate({"--measured", runs, "--markdown", path("one.md"), "--html",
+                                         path("one.html"), "--trace", path("one-trace.json")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("one GPU, GPU-bound"));
   EXPECT_THAT(test::slurp(path("one.md")), HasSubstr("1 row of one GPU, the work alone"));
@@ -130,8 +129,9 @@ TEST_F(ValidateCli, runs_of_one_gpu_are_judged_without_links_verdicts_and_baseli
     EXPECT_THAT(result.out, Not(HasSubstr("Baselines on")));
   }
   EXPECT_THAT(validate({"--measured", runs, "--json"}).out, HasSubstr(R"("link": "one GPU")"));
-  expect_validate_refusal(validate({"--measured", runs, "--link", "pcie=" + write("l.json", kLink)}),
-                          {"--link", "\"pcie\"", "of one GPU"});
+  expect_validate_refusal(
+      validate({"--measured", runs, "--link", "pcie=" + write("l.json", kLink)}),
+      {"--link", "\"pcie\"", "of one GPU"});
 }
 
 TEST_F(ValidateCli, refuses_malformed_and_unknown_options) {

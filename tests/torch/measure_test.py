@@ -10,7 +10,7 @@ from unittest import mock
 import support  # noqa: F401  (the package's place)
 import torch
 
-from ddpx_torch import measure, measuring, timing, training
+from ddpx_torch import kernels, measure, measuring, timing, training
 from ddpx_torch.models import blocks_of, build
 from ddpx_torch.networks import parse_network
 from ddpx_torch.rows import Row
@@ -116,6 +116,43 @@ class Products(unittest.TestCase):
         self.assertEqual([tuple(value.shape) for value in called.call_args.args], [(3, 4), (5, 4), (5,)])
         for product_pass, shape in (("data_gradient", (3, 4)), ("weight_gradient", (5, 4))):
             self.assertEqual(tuple(measuring.product_of("fp32", device, product_pass, 3, 4, 5)().shape), shape)
+
+
+    def measuring(self, device="cuda", **members):
+        return measure._Measuring(options(**members), device)
+
+    def test_between_those_that_are_timed_some_are_recorded(self):
+        shapes = self.measuring(dtypes="fp32,bf16").recorded()
+        self.assertEqual(len(set(map(tuple, shapes))), len(shapes))
+        timed = {int(width) for width in measure.WIDTHS["cuda"].split(",")}
+        self.assertFalse([shape for shape in shapes if shape[3] == shape[4] and shape[3] in timed])
+        self.assertIn(["bf16", "forward", 4096, 768, 3072], shapes)
+        self.assertEqual(self.measuring(widths="512").recorded(), [])
+        self.assertEqual(self.measuring(batches="64").recorded(), [])
+        self.assertEqual(self.measuring("cpu").recorded(), [])
+
+    def test_records_join_the_products(self):
+        measuring_ = self.measuring()
+        measuring_.samples = {
+            "products": [{"rows": 1, "times_s": [2.0]}, {"rows": 2, "times_s": [3.0]}],
+            "grids": [({"name": "k"}, [1.5]), (None, [])],
+            "recorded": [{"rows": 3, "kernel": {"name": "k"}, "record_times_s": [4.0]}],
+        }
+        measuring_.add_grids()
+        self.assertEqual(
+            measuring_.samples,
+            {"products": [{"rows": 1, "times_s": [2.0], "kernel": {"name": "k"}, "record_times_s": [1.5]}, {"rows": 2, "times_s": [3.0]}, {"rows": 3, "kernel": {"name": "k"}, "record_times_s": [4.0]}]},
+        )
+        measuring_.samples = {"links": []}  # nothing of products
+        measuring_.add_grids()
+        self.assertEqual(measuring_.samples, {"links": []})
+
+    def test_a_run_takes_what_its_kernels_take(self):
+        spans = [kernels.Span("k", begin, begin + length) for begin, length in ((0, 2.0), (10, 1.0), (20, 4.0), (30, 1.0))]
+        self.assertEqual(kernels.run_times(spans, 2), [3.0, 5.0])
+        self.assertEqual(kernels.run_times(spans[:3], 2), [])
+        self.assertEqual(kernels.run_times([], 2), [])
+        self.assertEqual(kernels.run_times([kernels.Span("k", 1.0, 1.0)], 1), [])
 
 
 class Trained(unittest.TestCase):

@@ -95,6 +95,16 @@ def record_of(span, multiprocessors):
     }
 
 
+def run_times(spans, runs):
+    """Seconds of the kernels of each of `runs` runs in a row that launch alike, without what lies between them; none where their
+    number is no multiple of the runs'."""
+    each = len(spans) // runs
+    if each == 0 or each * runs != len(spans):
+        return []
+    times = [sum(span.end - span.begin for span in spans[first : first + each]) for first in range(0, len(spans), each)]
+    return times if min(times) > 0 else []
+
+
 def recorded(run, activities=("cuda",), **options):
     """The events of a Chrome trace of run()."""
     from torch.profiler import ProfilerActivity, profile

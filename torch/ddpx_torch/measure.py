@@ -23,6 +23,10 @@ BATCHES = {"cpu": "8,32,128", "cuda": "64,256,512,1024,2048,4096"}
 COPIES = {"cpu": (4, 32), "cuda": (1, 4, 16, 64, 256, 1024)}  # MiB
 UPDATES = {"cpu": (10**6, 4 * 10**6), "cuda": (10**6, 10**7, 10**8)}  # parameters
 PASSES = ("forward", "data_gradient", "weight_gradient")
+# Layers whose products are only run under kernel records, between those that are timed: square ones, and those of transformers.
+RECORDED_WIDTHS = (256, 768, 1536, 1792, 2560, 2816, 3328, 3584, 3840, 5120, 5632, 6656, 10240, 11264)
+RECORDED_BLOCKS = (768, 1024, 1280, 1600, 2048)
+RECORDED_ROWS = {"square": (64, 256, 1024, 4096), "block": (1024, 4096, 16384)}
 BESIDE = {
     "cpu": [["forward", 32, 512, 4 * MIB], ["forward", 32, 512, 16 * MIB], ["forward", 128, 256, MIB]],
     "cuda": [[p, rows, width, size] for rows, width in ((256, 2048), (1024, 2048), (256, 4096)) for p in PASSES for size in (16 * MIB, 64 * MIB)],
@@ -150,10 +154,20 @@ class _Measuring:
             "copy_bytes": [size * MIB for size in COPIES[self.device]],
             "optimizer_parameters": UPDATES[self.device],
             "sizes": _sizes(LARGEST[self.device]),
+            "recorded": self.recorded(),
             "collectives": self.collectives(),
             "beside": BESIDE[self.device],
             **members,
         }
+
+    def recorded(self):
+        """Where the user named no sizes."""
+        if self.device != "cuda" or self.options.widths or self.options.batches:
+            return []
+        layers = [(width, width, "square") for width in RECORDED_WIDTHS]
+        for width in RECORDED_BLOCKS:
+            layers += [(width, 3 * width, "block"), (width, 4 * width, "block"), (4 * width, width, "block")]
+        return [[dtype, p, rows, inputs, outputs] for dtype in self.dtypes for inputs, outputs, kind in layers for rows in RECORDED_ROWS[kind] for p in PASSES]
 
     def collectives(self):
         kinds = [["all_reduce", "fp32"], ["all_reduce", "fp16"]]
@@ -200,9 +214,13 @@ class _Measuring:
         return link
 
     def add_grids(self):
-        for product, record in zip(self.samples.get("products", []), self.samples.pop("grids", [])):
+        for product, (record, times) in zip(self.samples.get("products", []), self.samples.pop("grids", [])):
             if record:
                 product["kernel"] = record
+            if times:
+                product["record_times_s"] = times
+        if "recorded" in self.samples:
+            self.samples["products"] += self.samples.pop("recorded")
 
     def host(self):
         """Steps so small that the host bounds them, in several process sets, and on one GPU some that the device bounds, in one: they

@@ -11,6 +11,7 @@ from .timing import synchronize
 
 SAMPLES = 15
 PRODUCT_SAMPLES = 9  # many shapes, whose kernels repeat to half a per cent
+RECORDED_RUNS = 4  # of a product, under kernel records
 SAMPLE_SECONDS = 3e-3  # each sample repeats its work for so long
 TASK_SECONDS = 0.35
 FEWEST = 5
@@ -166,31 +167,45 @@ def _shapes(job):
 
 
 def grids(job, clock, device, tick):
-    """Kernel records of the products, one recording of all of one width: of each the kernel that takes longest."""
+    """Kernel records of the products, one recording of all of one width, and of those that are only recorded, of one dtype: of each
+    the kernel that takes longest, and what all of them take in each run."""
+    groups = [list(shapes) for _, shapes in itertools.groupby(_shapes(job), key=lambda shape: (shape[0], shape[3]))]
+    only = [list(shapes) for _, shapes in itertools.groupby(job["recorded"], key=lambda shape: shape[0])]
+    found = {"grids": [], "recorded": []}
+    for group in groups:
+        found["grids"] += _records(group, device)
+        tick()
+    for group in only:
+        for (dtype, *shape), (record, times) in zip(group, _records(group, device)):
+            if record and times:
+                found["recorded"].append(dict(zip(("pass", "rows", "in", "out"), shape), dtype=dtype, kernel=record, record_times_s=times))
+        tick()
+    return found
+
+
+def _records(shapes, device):
+    """(kernel's record or None, seconds of each run) of each of the products."""
     from . import kernels
 
-    records = []
     multiprocessors = torch.cuda.get_device_properties(device).multi_processor_count
-    for _, shapes in itertools.groupby(_shapes(job), key=lambda shape: (shape[0], shape[3])):
-        shapes = list(shapes)
 
-        def run(shapes=shapes):
-            for index, (dtype, *shape) in enumerate(shapes):
-                torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
-                work = product_of(dtype, device, *shape)
-                work()
-                synchronize(device)
-                with torch.profiler.record_function(f"ddpx:grid:{index}"):
+    def run():
+        for index, (dtype, *shape) in enumerate(shapes):
+            torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+            work = product_of(dtype, device, *shape)
+            work()
+            synchronize(device)
+            with torch.profiler.record_function(f"ddpx:grid:{index}"):
+                for _ in range(RECORDED_RUNS):
                     work()
-                synchronize(device)
+            synchronize(device)
 
-        found = kernels.within_marks(kernels.recorded(run, ("cpu", "cuda")), "grid", len(shapes))
-        for spans in found:
-            spans = [span for span in spans if span.category == "kernel"]
-            longest = max(spans, key=lambda s: s.end - s.begin, default=None)
-            records.append(kernels.record_of(longest, multiprocessors) if longest else None)
-        tick()
-    return {"grids": records}
+    def of(spans):
+        spans = [span for span in spans if span.category == "kernel"]
+        longest = max(spans, key=lambda s: s.end - s.begin, default=None)
+        return (kernels.record_of(longest, multiprocessors) if longest else None), kernels.run_times(spans, RECORDED_RUNS)
+
+    return [of(spans) for spans in kernels.within_marks(kernels.recorded(run, ("cpu", "cuda")), "grid", len(shapes))]
 
 
 def _collective(kind, dtype, size, ranks, device):

@@ -114,6 +114,24 @@ TEST(CudaBackend, collectives_take_after_kernel_records_what_they_took_before) {
   EXPECT_NEAR(after / before, 1, 0.02);
 }
 
+TEST(CudaBackend, a_record_takes_what_a_run_in_a_row_takes_but_for_the_gap_to_the_next) {
+  static Pulse quiet;
+  cuda::CudaBackend recording(quiet);
+  for (const double width : {512.0, 4096.0}) {
+    const Product product{Pass::weight_gradient, DType::fp32, 256, width, width};
+    const double timed = median(backend_on_ranks().sample(product, 21));
+    const auto record = recording.record(product);
+    if (!record) GTEST_SKIP() << "no rank has kernel records";
+    ASSERT_TRUE(record->kernel);
+    ASSERT_GE(record->seconds.size(), 3U);
+    const double recorded = median(record->seconds);
+    std::printf("width %.0f: %.3g us in a row, %.3g us by records\n", width, 1e6 * timed,
+                1e6 * recorded);
+    EXPECT_LT(recorded, 1.05 * timed);
+    EXPECT_GT(recorded, 0.95 * timed - 4e-6);
+  }
+}
+
 TEST(CudaBackend, without_cupti_everything_is_timed_by_events_and_the_loss_is_said) {
   static Pulse quiet;
   cuda::CudaBackend backend(quiet, {.kernel_records = false});
