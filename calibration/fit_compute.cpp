@@ -95,10 +95,15 @@ void fit_compute(const Measurements& measurements, const FitOptions& options, Ma
     }
     machine.products.push_back(std::move(point));
   }
-  if (without_scale > 0)
-    report.notes.push_back(std::to_string(without_scale) +
-                           " products with kernel records alone were not used: too few of their "
-                           "dtype were timed as well");
+  if (without_scale > 0) {
+    const std::string what =
+        std::to_string(without_scale) +
+        " products have kernel records alone, which take six and more of their dtype that were "
+        "timed as well and go with their records";
+    if (machine.products.empty() && measurements.steps.empty())
+      throw InputError(options.place, "have no product that was timed: " + what);
+    report.notes.push_back(what + ": not used");
+  }
   fit_kernels(machine);
   std::vector<TimedStep> steps = timed_steps(measurements, options, Clocks::burst);
   if (machine.products.empty() && steps.empty()) {

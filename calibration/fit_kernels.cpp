@@ -8,6 +8,7 @@
 #include "calibration/least_squares.hpp"
 #include "model/conformal.hpp"
 #include "model/estimate.hpp"
+#include "model/kernel_costs.hpp"
 #include "model/tiles.hpp"
 
 namespace ddpx {
@@ -64,7 +65,8 @@ std::optional<KernelCosts> costs_of(const Points& points, int multiprocessors) {
 double error_of(const std::vector<LeftOut>& left_out) {
   std::vector<double> errors;
   errors.reserve(left_out.size());
-  for (const LeftOut& miss : left_out) errors.push_back(miss.log_error / std::sqrt(miss.distance));
+  for (const LeftOut& miss : left_out)
+    errors.push_back(miss.log_error / std::sqrt(std::max(miss.distance, kNearestLeftOut)));
   const std::optional<double> half_width = conformal_half_width(errors);
   return half_width ? *half_width / kNormalQuantile90 : kUsualError;
 }

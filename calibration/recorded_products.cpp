@@ -1,6 +1,7 @@
 #include "calibration/recorded_products.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "calibration/kernel_tiles.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr double kRepeatFloor = 0.005;  // kernel times of one process repeat to half a per cent
 constexpr std::size_t kFewestBoth = 6;
+constexpr double kMostResidual = 0.25;
 
 double recorded(const ProductSample& sample) {
   return summarise(sample.recorded_seconds, kRepeatFloor).median;
@@ -31,7 +33,8 @@ RecordedProducts::RecordedProducts(const Measurements& measurements)
   for (const auto& [dtype, both] : rows) {
     if (both.size() < kFewestBoth) continue;
     const CountedCosts costs = counted_costs(both);
-    if (costs.each[1] > 0)
+    // Records that do not go with the times, the rows' own included, say nothing of others.
+    if (costs.each[1] > 0 && costs.residual < kMostResidual)
       scales_[dtype] = {Seconds(costs.each[0]), costs.each[1],
                         std::max(kRepeatFloor, costs.residual)};
   }
@@ -50,9 +53,9 @@ std::optional<Estimate<Seconds>> RecordedProducts::time_of(const ProductSample& 
   const auto found = scales_.find(sample.product.dtype);
   if (found == scales_.end()) return std::nullopt;
   const Scale& scale = found->second;
-  return Estimate<Seconds>{
-      kernels_of(sample) * scale.gap + Seconds(scale.factor * recorded(sample)), scale.error,
-      "kernel records"};
+  const SampleSummary record = summarise(sample.recorded_seconds, 0);
+  return Estimate<Seconds>{kernels_of(sample) * scale.gap + Seconds(scale.factor * record.median),
+                           std::hypot(scale.error, record.relative_error), "kernel records"};
 }
 
 }  // namespace ddpx

@@ -23,7 +23,12 @@ JudgedRow judged_row_of(const Reader& from) {
   row.network = from.at("network").label();
   row.link = from.at("link").label();
   Job& job = row.job;
-  job.gpus = from.at("gpus").integer(2, kMostRanks);
+  job.gpus = from.at("gpus").integer(1, kMostRanks);
+  if (job.gpus == 1)
+    from.at("gpus").refuse(
+        "is 1: the validation is of one GPU alone, and the interval of a step of several is "
+        "learned "
+        "from steps of several");
   job.strategy = strategy_of(from.at("strategy"));
   job.scaling = scaling_of(from.at("scaling"));
   job.dtype = dtype_of(from.at("dtype"));

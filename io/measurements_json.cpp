@@ -60,6 +60,18 @@ void refuse_repeated_sizes(const Reader& collectives,
   }
 }
 
+void refuse_repeated_products(const Reader& products, const std::vector<ProductSample>& samples) {
+  std::map<std::tuple<Pass, DType, double, double, double>, std::size_t> seen;
+  const std::vector<Reader> elements = products.elements();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Product& p = samples[i].product;
+    const auto [earlier, fresh] = seen.emplace(std::tuple(p.pass, p.dtype, p.rows, p.in, p.out), i);
+    if (!fresh)
+      elements[i].refuse("is what products[" + std::to_string(earlier->second) +
+                         "] is already; join their times");
+  }
+}
+
 // Of two values for one constant the later would count, and nobody could tell.
 void refuse_repeated_constants(const Reader& priors, const std::vector<Prior>& values) {
   std::map<std::string_view, std::size_t> seen;
@@ -86,6 +98,7 @@ Measurements measurements_from_json(std::string_view text, std::string_view plac
   m.device = device_of(top.at("device"));
   m.links = samples_of(top, "links", link_description_of);
   m.products = samples_of(top, "products", product_sample_of);
+  refuse_repeated_products(top.at("products"), m.products);
   m.collectives = samples_of(top, "collectives", collective_sample_of);
   refuse_repeated_sizes(top.at("collectives"), m.collectives);
   m.copies = samples_of(top, "copies", copy_sample_of);

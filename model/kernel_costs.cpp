@@ -15,9 +15,6 @@ namespace {
 constexpr double kNoDistance = 1e-9;  // cubed doublings: the same shape
 // Further ones change the errors of widths left out by nothing.
 constexpr std::size_t kNearest = 12;
-// Doublings, sqrt(2) log2(4/3): no nearer width has been left out (two H200), so that less is known
-// only of a shape that the same kernel takes in as many waves.
-constexpr double kNearestLeftOut = 0.59;
 constexpr double kAlignment = 16;  // bytes that a kernel loads at once
 
 double dot(const KernelParts& a, const KernelParts& b) {

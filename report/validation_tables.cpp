@@ -164,11 +164,10 @@ Table rows_table(const Comparison& comparison) {
     const Job& job = row.run->job;
     table.rows.push_back(
         {row.network, count_text(row.parameters), std::string(row.run->link_name()),
-         std::to_string(job.gpus), count_text(job.batch_per_rank), describe(job.strategy),
-         words(row.regime), seconds_interval_text(row.forecast.step_time_s),
-         seconds_text(row.measured.value), signed_percent(row.error),
-         interval_text(row.forecast.speedup), optional_number(row.measured_speedup),
-         words(row.forecast.verdict), judgement(row)});
+         std::to_string(job.gpus), count_text(job.batch_per_rank), how(job), words(row.regime),
+         seconds_interval_text(row.forecast.step_time_s), seconds_text(row.measured.value),
+         signed_percent(row.error), interval_text(row.forecast.speedup),
+         optional_number(row.measured_speedup), words(row.forecast.verdict), judgement(row)});
   }
   return table;
 }

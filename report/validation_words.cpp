@@ -141,13 +141,20 @@ std::string verdicts(const ErrorSummary& summary) {
   return fmt::format("{} of {}", summary.verdicts_right, summary.verdicts_judged);
 }
 
+std::string how(const Job& job) {
+  std::string text = describe(job.strategy);
+  if (job.dtype != DType::fp32) text += ", " + std::string(name(job.dtype));
+  if (job.optimizer != Optimizer::sgd) text += ", " + std::string(name(job.optimizer));
+  return text;
+}
+
 std::string row_name(const ComparedRow& row) {
   const Job& job = row.run->job;
   const std::string where = job.gpus == 1
                                 ? std::string(row.run->link_name())
                                 : fmt::format("{} GPUs, {}", job.gpus, row.run->link_name());
-  return fmt::format("{}, batch {}, {}, {}", row.network, count_text(job.batch_per_rank),
-                     describe(job.strategy), where);
+  return fmt::format("{}, batch {}, {}, {}", row.network, count_text(job.batch_per_rank), how(job),
+                     where);
 }
 
 std::string explanation(const ComparedRow& row) {

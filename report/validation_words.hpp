@@ -24,6 +24,8 @@ namespace ddpx::report {
 [[nodiscard]] std::string judgement(const ComparedRow& row);
 // "60 of 62", or a dash where nothing was judged.
 [[nodiscard]] std::string verdicts(const ErrorSummary& summary);
+// The strategy, and what is not fp32 and SGD: "ddp,bucket=25MiB, bf16, adamw".
+[[nodiscard]] std::string how(const Job& job);
 // "mlp:width=4096,depth=8, batch 256, ddp,bucket=25MiB, 2 GPUs, pcie".
 [[nodiscard]] std::string row_name(const ComparedRow& row);
 // Where the error may come from, as far as the data say.

@@ -40,7 +40,7 @@ void find_suspects(ComparedRow& row) {
   const auto& doubts = row.forecast.sensitivity;
   const auto worst = std::max_element(doubts.begin(), doubts.end());
   if (*worst > 0) row.least_certain = static_cast<Source>(worst - doubts.begin());
-  if (!row.run->measured_communication_share) return;
+  if (row.run->job.gpus == 1 || !row.run->measured_communication_share) return;
   const double measured = *row.run->measured_communication_share;
   const double forecast =
       row.forecast.step.term(Term::exposed_communication).value() / row.measured.value;

@@ -1,6 +1,7 @@
 #include "validation/program.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "io/file.hpp"
 #include "io/one_line.hpp"
@@ -139,8 +140,13 @@ ValidationAnswer validate(const ValidateOptions& options) {
 
   std::vector<std::string> notes = resolver.notes();
   if (!machine.note.empty()) notes.insert(notes.begin(), machine.note);
-  for (const Runs& runs : files)
+  for (const Runs& runs : files) {
     if (const auto note = of_another_gpu(runs, machine.machine)) notes.push_back(*note);
+    if (of_one_gpu(std::span(&runs, 1)) && !of_one_gpu(files))
+      notes.push_back("runs " + io::quoted(runs.name) +
+                      " are of one GPU alone and not judged beside runs of several; give them by "
+                      "themselves");
+  }
   const std::vector<Link> links = resolver.links();
   std::vector<std::string> shown = notes;
   if (const auto note = unlike_this_host(options)) shown.push_back(*note);

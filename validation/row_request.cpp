@@ -161,7 +161,9 @@ RowRequest row_request(const ValidateOptions& options, Library library) {
       check_row(row, library);
     }
   }
-  request.rows = with_one_gpu_rows(std::move(rows));
+  const bool shared =
+      std::any_of(rows.begin(), rows.end(), [](const RunRow& row) { return row.job.gpus > 1; });
+  request.rows = shared ? with_one_gpu_rows(std::move(rows)) : std::move(rows);
   return request;
 }
 

@@ -34,6 +34,8 @@ TEST(RecordedProducts, take_what_the_ones_that_were_timed_too_take_beside_their_
   ASSERT_TRUE(time);
   EXPECT_NEAR(time->value.value(), kGap + kFactor * 3e-5, 1e-12);
   EXPECT_EQ(time->relative_error, 0.005) << "what one process repeats to";
+  const auto apart = records.time_of({product_of(5120), {}, std::nullopt, {}, {2e-5, 3e-5, 5e-5}});
+  EXPECT_GT(apart->relative_error, 0.05) << "its runs differ";
   // 80 tiles of 64 x 256 in four parts each: their sum is a second kernel.
   const KernelRecord split{
       "nvjet_sm90_tst_64x256_64x4_1x1_h_bz_splitK_NNT", 320, 384, 168, 0, false};
