@@ -23,7 +23,7 @@ struct Beside {
   CollectiveCall call;
 };
 
-// A product that is run a few times under kernel records, a thousandth of what timing it takes.
+// A product that is run a few times under kernel records and not timed.
 struct Recorded {
   Product product;
 };

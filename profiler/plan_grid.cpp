@@ -24,7 +24,7 @@ constexpr double kFirstInRounds = 262144;
 constexpr double kLastInRounds = 268435456;
 constexpr double kBiases = 1.0 / 4096;
 
-// 5 ms of an H200's fp32: larger products fill any GPU, and their law is good to a few per cent.
+// 5 ms of an H200's fp32: what takes longer would take the time of many others.
 constexpr Flops kMostRecorded{2.5e11};
 
 // At least that, and a whole number of elements of every type, and of the 16 B that NCCL moves at a

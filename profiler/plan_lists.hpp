@@ -23,7 +23,7 @@ struct PlanLists {
   std::vector<double> beside_bytes;
   std::vector<double> beside_copies;
   std::vector<Elementwise> between;  // products
-  std::vector<LayerSize> recorded;   // whose products are only recorded, by the batches' rows
+  std::vector<LayerSize> recorded;   // layers whose products are only recorded
   std::vector<double> recorded_rows;
   StoppingOptions stopping;
 };

@@ -220,9 +220,7 @@ std::optional<RecordedProduct> CudaBackend::record(const Product& product) {
 std::optional<int> CudaBackend::channels(const CollectiveCall& call) {
   constexpr int kRuns = 3;
   const std::optional<Trace> trace = recorded(call, kRuns);
-  const auto record = trace ? collective_kernel(*trace) : std::nullopt;
-  if (!record) return std::nullopt;
-  return static_cast<int>(record->blocks);
+  return trace ? channels_of(*trace) : std::nullopt;
 }
 
 GpuState CudaBackend::state() const {

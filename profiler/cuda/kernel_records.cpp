@@ -211,16 +211,9 @@ Timeline timeline_of(const Trace& trace, int device) {
   return timeline;
 }
 
-std::optional<KernelRecord> collective_kernel(const Trace& trace) {
-  for (const Kernel& kernel : trace.kernels) {
-    if (!is_collective(kernel)) continue;
-    return KernelRecord{kernel.name,
-                        kernel.blocks(),
-                        kernel.block[0] * kernel.block[1] * kernel.block[2],
-                        kernel.registers_per_thread,
-                        kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
-                        false};
-  }
+std::optional<int> channels_of(const Trace& trace) {
+  for (const Kernel& kernel : trace.kernels)
+    if (const auto channels = channels_of(kernel)) return channels;
   return std::nullopt;
 }
 

@@ -107,8 +107,8 @@ struct SideBySide {
 // Seconds of each collective's kernel, in order.
 [[nodiscard]] std::vector<double> collective_times(const Trace& trace);
 
-// NCCL's kernel among the records, its blocks being its channels; nullopt where there is none.
-[[nodiscard]] std::optional<KernelRecord> collective_kernel(const Trace& trace);
+// Of the first of NCCL's kernels among the records; nullopt where there is none.
+[[nodiscard]] std::optional<int> channels_of(const Trace& trace);
 
 // Time in which at least one kernel or transfer ran.
 [[nodiscard]] Seconds busy_time(const Trace& trace);

@@ -221,10 +221,9 @@ TEST(KernelRecords, a_collectives_blocks_are_its_channels) {
   Trace trace;
   trace.kernels = {kernel("sgemm", {4, 1, 1}, 0, 1),
                    kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", {24, 1, 1}, 1, 2)};
-  ASSERT_TRUE(collective_kernel(trace));
-  EXPECT_EQ(collective_kernel(trace)->blocks, 24);
+  EXPECT_EQ(channels_of(trace), 24);
   trace.kernels.pop_back();
-  EXPECT_FALSE(collective_kernel(trace));
+  EXPECT_EQ(channels_of(trace), std::nullopt);
 }
 
 TEST(KernelRecords, a_trace_becomes_the_timeline_of_one_device) {
